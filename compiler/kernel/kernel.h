@@ -1,0 +1,84 @@
+// The one door to what is known about a kernel: BTF, tracefs formats, symbols, CPUs, system calls,
+// features.
+//
+// The same code reads the live machine and a fixture tree: Roots says where /sys and /proc are. Nothing
+// is read before it is asked for, and what was read is kept. Attaching and loading are not here (runtime).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/base/file.h"
+#include "compiler/base/result.h"
+#include "compiler/kernel/btf.h"
+#include "compiler/kernel/tracepoint_format.h"
+#include "compiler/types/type.h"
+
+namespace memtrace::kernel {
+
+struct Roots {
+  std::filesystem::path sys = "/sys";
+  std::filesystem::path proc = "/proc";
+  bool live = true;  // false: a fixture; nothing is mounted and no system call asks the running kernel
+
+  // `root`/sys and `root`/proc of a fixture.
+  static Roots Fixture(const std::filesystem::path& root);
+};
+
+// "kmem" and "mm_page_alloc".
+struct TracepointName {
+  std::string category;
+  std::string event;
+  bool operator==(const TracepointName&) const = default;
+  auto operator<=>(const TracepointName&) const = default;
+};
+
+class Kernel {
+ public:
+  Kernel(Roots roots, types::TypeTable& types);
+  ~Kernel();
+
+  types::TypeTable& types() { return types_; }
+
+  // The kernel's BTF (sys/kernel/btf/vmlinux), read on the first call; kNotFound when the kernel has none.
+  Result<Btf*> LoadBtf();
+
+  // The directory that holds `events/`. On a live machine where tracefs is mounted nowhere it is mounted
+  // detached (fsopen, fsmount), so that nothing visible is left behind; the path then goes through
+  // /proc/self/fd. kPermission and kNotFound say what is missing in words.
+  Result<std::filesystem::path> Tracefs();
+
+  // All tracepoints, sorted. Directory reads only.
+  Result<const std::vector<TracepointName>*> Tracepoints();
+  // The parsed format; kNotFound for an unknown event.
+  Result<const TracepointFormat*> Format(const TracepointName& name);
+
+  // Whether a tracepoint exists, with one stat instead of a listing.
+  Result<bool> HasTracepoint(const TracepointName& name);
+
+  uint32_t possible_cpus();  // highest possible CPU number + 1 (sys/devices/system/cpu/possible)
+  std::vector<uint32_t> online_cpus();
+  uint64_t page_size() const;
+  std::string release();     // "6.18.44", from proc/sys/kernel/osrelease
+  std::string architecture() const;  // "x86_64", "aarch64": of the machine memtrace was built for
+
+  // A line such as "CONFIG_KPROBES" of proc/config.gz is not trusted: features are found by trying.
+  // Names of kernel functions and addresses live in runtime/symbols.
+
+ private:
+  Roots roots_;
+  types::TypeTable& types_;
+  std::unique_ptr<Btf> btf_;
+  std::optional<std::filesystem::path> tracefs_;
+  UniqueFd tracefs_mount_;
+  std::optional<std::vector<TracepointName>> tracepoints_;
+  std::map<TracepointName, TracepointFormat> formats_;
+};
+
+}  // namespace memtrace::kernel
