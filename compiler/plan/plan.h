@@ -1,0 +1,245 @@
+// Plan: all that the runtime may know about a compiled script.
+//
+// Plain serialisable data: what to create, where to attach, how to read what comes back. No AST, no LLVM,
+// no descriptors. With the bytes of the BPF object it is enough to run a script on a machine that has no
+// compiler. Offsets and sizes are bytes; indices point into the vectors of this file.
+//
+// Three kinds of memory are shared with the BPF object:
+//  - `mt_state`, one global array in section .bss.state, mapped by the reader: keyless maps, the window index and
+//    the loss counters lie at the offsets given here;
+//  - hash maps, one ELF map (two when swapped) per keyed @map, named by Map::symbols;
+//  - `mt_ring`, the ring of records, and `mt_stacks`, the table of stacks (bpf-headers/memtrace/record.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/base/result.h"
+
+namespace memtrace::plan {
+
+// Bumped when the meaning of a field changes; FromJson refuses another one.
+inline constexpr uint32_t kVersion = 1;
+
+inline constexpr std::string_view kStateSection = ".bss.state";
+inline constexpr std::string_view kStateSymbol = "mt_state";
+inline constexpr std::string_view kRingMap = "mt_ring";
+inline constexpr std::string_view kStackMap = "mt_stacks";
+
+// A reference into a vector of the Plan; kNoIndex: none.
+using Index = uint32_t;
+inline constexpr Index kNoIndex = UINT32_MAX;
+
+enum class TypeKind : uint8_t {
+  kNone, kBool, kInt, kEnum, kString, kBuffer, kPointer, kArray, kStruct, kTuple, kRecord, kKernelStack,
+  kUserStack, kKernelSymbol, kUserSymbol, kTimestamp, kUserName, kGroupName, kCgroupPath,
+  kProbeName,  // u64 index into Plan::probe_names
+};
+
+enum class Unit : uint8_t { kNone, kNanoseconds, kBytes, kPages };
+
+struct Field {
+  std::string name;  // empty in a tuple
+  Index type = kNoIndex;
+  uint32_t offset = 0;  // from the start of the record, key or struct that holds it
+  uint8_t bit_offset = 0;
+  uint8_t bit_size = 0;  // 0: not a bitfield
+};
+
+struct Name {
+  int64_t value;
+  std::string name;
+};
+
+struct Type {
+  TypeKind kind = TypeKind::kNone;
+  uint32_t size = 0;
+  bool is_signed = false;
+  Unit unit = Unit::kNone;
+  std::string name;          // struct tag; timestamp: strftime format
+  Index element = kNoIndex;  // array
+  uint32_t count = 0;        // array
+  std::vector<Field> fields;  // struct, tuple, record
+  std::vector<Name> names;    // enum
+  uint32_t depth = 0;         // stacks: frames to print at most
+};
+
+// How a map's value lies in memory and which fold makes one value of the per-CPU parts.
+enum class ValueKind : uint8_t {
+  kScalar,  // `value_type`, integers widened to 8 bytes
+  kCount,   // u64
+  kSum,     // u64
+  kMin,     // u64: ~(order-preserving unsigned image); 0 is "none"
+  kMax,     // u64: order-preserving unsigned image; 0 is "none"
+  kAvg,     // mt_stats
+  kStats,   // mt_stats
+  kHist,    // u64 buckets[bucket_count]
+  kLinearHist,
+};
+// The order-preserving unsigned image of an int64 x is x ^ (1 << 63); of a uint64 it is x itself.
+
+enum class Storage : uint8_t {
+  kState,        // in mt_state, one copy for all CPUs: a keyless scalar
+  kStatePerCpu,  // in mt_state, one slot per CPU: a keyless aggregation
+  kHash,         // BPF_MAP_TYPE_HASH
+  kPerCpuHash,   // BPF_MAP_TYPE_PERCPU_HASH
+};
+
+struct Map {
+  std::string name;  // "@", "@reads"
+  Storage storage = Storage::kHash;
+  // ELF names of the hash map, the second only when `is_swapped`.
+  std::vector<std::string> symbols;
+  // Storage in mt_state: where the first copy begins; u64 presence, then the value. kState: one such
+  // slot. kStatePerCpu: `cpu_slots` of them, `slot_size` apart. A second copy follows at
+  // `offset + copy_size` when `is_swapped`.
+  uint32_t offset = 0;
+  uint32_t slot_size = 0;
+  uint32_t copy_size = 0;
+
+  std::vector<Field> key;  // empty: keyless. Several keys are several fields; padding is zero
+  uint32_t key_size = 0;
+  ValueKind value = ValueKind::kScalar;
+  Index value_type = kNoIndex;  // scalar: its type; aggregation: type (sign, unit) of what is aggregated
+  uint32_t value_size = 0;
+  uint32_t bucket_count = 0;    // hist, lhist
+  uint32_t hist_bits = 0;       // hist
+  int64_t lhist_min = 0, lhist_max = 0, lhist_step = 0;
+  uint32_t max_entries = 0;
+  bool preallocated = true;
+  // Printed and cleared in one interval: two copies, exchanged before that interval's program runs.
+  bool is_swapped = false;
+  bool printed_at_exit = true;
+};
+
+// One step of a printf format: literal text, or one converted argument.
+struct FormatPiece {
+  std::string text;       // literal, when `argument` is kNoIndex
+  Index argument = kNoIndex;  // index into Action::arguments
+  char conversion = 'd';  // d u x X o p s c
+  bool left = false, zero = false, plus = false, space = false, alternate = false;
+  int32_t width = -1, precision = -1;              // -1: not given
+  Index width_argument = kNoIndex;                 // `%*d`
+};
+
+enum class ActionKind : uint8_t {
+  kPrintf, kErrorf,
+  kTime,       // `format` is strftime's; wall clock when the record is read
+  kPrintMap,   // print(@m, top, div)
+  kPrintValue, // print(expr): arguments[0]
+  kClear,      // clear(@m): all keys go
+  kZero,       // zero(@m): keys stay, values are 0
+  kExit,       // arguments[0]: int64 status
+  kJoin,       // join(argv, separator): arguments hold the strings; `format` the separator
+  kCat,        // cat(path): `format` is the path
+};
+
+struct Action {
+  ActionKind kind = ActionKind::kPrintf;
+  uint32_t line = 0;              // in the script, for messages
+  std::string format;
+  std::vector<FormatPiece> pieces;
+  std::vector<Field> arguments;   // offsets from the start of the record (the header is 8 bytes)
+  uint32_t record_size = 8;
+  Index map = kNoIndex;
+  int64_t top = 0, div = 0;       // 0: not given
+};
+
+enum class ProgramType : uint8_t { kRawTracepoint, kTracepoint, kPerfEvent, kTracing };
+
+// One BPF program of the object.
+struct Program {
+  std::string symbol;  // function name in the ELF
+  ProgramType type = ProgramType::kRawTracepoint;
+  Index clause = 0;    // in the script, from 0
+  uint32_t line = 0;
+  // Maps that are exchanged before this program runs (an interval that prints and clears them).
+  std::vector<Index> swaps;
+};
+
+enum class AttachKind : uint8_t {
+  kBegin,          // run once before anything is attached
+  kEnd,            // run once after everything is detached
+  kInterval,       // run every `period` ns by the reader
+  kRawTracepoint,  // `event`
+  kTracepoint,     // perf event of `category`:`event`, `config` is its id; on all CPUs at once
+  kSoftware,       // perf software event: `config`, every `period` events; per CPU
+  kProfile,        // cpu-clock on every CPU; `period` ns, or `frequency` Hz when not 0
+};
+
+// Something cheaper or asked for that was not taken, and why. For -lv, --dump=plan and messages.
+struct Refused {
+  std::string what;
+  std::string reason;
+};
+
+// One attachment of a program.
+struct Probe {
+  std::string name;  // as the user spells it, wildcards resolved: "tracepoint:kmem:mm_page_alloc"
+  Index program = 0;
+  AttachKind kind = AttachKind::kBegin;
+  std::string category, event;
+  uint64_t config = 0, period = 0, frequency = 0;
+  // The user's probes that this one attachment serves when it is more than one (a raw sys_enter that
+  // dispatches on the number).
+  std::vector<std::string> covers;
+  std::vector<Refused> refused;
+  bool misses_are_countable = true;  // false: a classic tracepoint on a kernel that counts no misses
+};
+
+enum class LossCause : uint8_t {
+  kRingFull,       // `subject`: the action
+  kMapFull,        // `subject`: the map
+  kReadFailed,     // a read of kernel or user memory
+  kTruncated,      // a string longer than its place
+  kScratchBusy,    // more programs nested on one CPU than there are scratch slots: the event is lost
+  kStackFailed,    // bpf_get_stack refused
+  kStackTableFull,
+  kStackCollision, // two stacks with one hash: the later one is lost
+  kRetry,          // min/max: compare-and-swap gave up
+};
+
+// One counter (u64 in mt_state at losses_offset + 8 × index).
+struct LossSite {
+  LossCause cause = LossCause::kRingFull;
+  std::string subject;
+  uint32_t line = 0;
+};
+
+struct Config {
+  uint32_t max_map_keys = 4096;
+  uint32_t max_strlen = 1024;     // bytes of a string with its NUL
+  uint32_t ring_size = 4 << 20;   // bytes, a power of two
+  uint32_t ring_wakeup = 256 << 10;  // unread bytes from which a program wakes the reader
+  uint32_t max_stacks = 16384;
+  bool print_maps_on_exit = true;
+};
+
+struct Plan {
+  uint32_t version = kVersion;
+  std::string kernel_release;
+  Config config;
+  uint32_t cpu_slots = 1;      // possible CPUs rounded up to a power of two
+  uint32_t state_size = 0;     // bytes of mt_state
+  uint32_t window_offset = 0;  // u32: the copy (0 or 1) that events write to
+  uint32_t losses_offset = 0;
+  std::vector<Type> types;
+  std::vector<Map> maps;
+  std::vector<Action> actions;
+  std::vector<Program> programs;
+  std::vector<Probe> probes;   // in the order of attaching
+  std::vector<std::string> probe_names;
+  std::vector<LossSite> loss_sites;
+  std::vector<std::string> relocations;  // reserved for packed scripts
+};
+
+// JSON with fields in the order of this file; the same text for the same plan.
+std::string ToJson(const Plan& plan);
+Result<Plan> FromJson(std::string_view text);
+
+// Kernel memory that the maps, the ring and the state take at most, in bytes.
+uint64_t PlannedMemory(const Plan& plan);
+
+}  // namespace memtrace::plan
