@@ -1,0 +1,40 @@
+// Symbolizer: names for addresses of the kernel and of processes.
+//
+// Kernel: kallsyms, read once on first use. User: the process's mappings (taken while it lives) and the symbol
+// tables of its files, cached per file. An address that nothing names prints as hex, a user one as module+offset.
+// Used by the thread that prints, never by the one that drains the ring.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace memtrace::symbols {
+
+struct Frame {
+  std::string symbol;   // empty: unknown
+  uint64_t offset = 0;  // from the symbol, or from the module when there is no symbol
+  std::string module;   // kernel module, or path of the file; empty: vmlinux or unknown
+  uint64_t address = 0;
+};
+
+class Symbolizer {
+ public:
+  Symbolizer();
+  ~Symbolizer();
+
+  Frame Kernel(uint64_t address);
+  Frame User(uint32_t process, uint64_t address);
+
+  // Remembers the mappings of a process that may be gone later; cheap when already known.
+  void NoteProcess(uint32_t process);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// "do_anonymous_page+123", "malloc+25 [libc.so.6]", "0x7f…".
+std::string ToText(const Frame& frame);
+
+}  // namespace memtrace::symbols
