@@ -1,0 +1,306 @@
+// The typed program: what Check makes of the tree and all that Lower and BuildPlan read.
+//
+// Every name is resolved, every expression has a type, and nothing is left to decide but how to say it in
+// BPF. A clause appears once per way of being served: a clause over several probes whose `args` differ is
+// checked and kept once for each, so that a field access is always one known place.
+//
+// Integers: arithmetic happens in 64 bits. `type` of an arithmetic node is int64 or uint64; a narrower type
+// only stands at loads, casts and declared variables, whose value is kept extended to 64 bits by its sign.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/base/arena.h"
+#include "compiler/diag/source.h"
+#include "compiler/plan/plan.h"
+#include "compiler/sema/function.h"
+#include "compiler/syntax/ast.h"
+#include "compiler/types/type.h"
+
+namespace memtrace::sema {
+
+using diag::Span;
+using types::Type;
+
+// Index of a @map, local variable, … in the vectors below.
+using Id = uint32_t;
+inline constexpr Id kNoId = UINT32_MAX;
+
+enum class ExprKind : uint8_t {
+  kConstant,     // integer, bool, enum, pointer known at compile time
+  kString,       // literal; type string[length + 1] (or the place's size after conversion)
+  kVariable,     // local variable
+  kMapRead,      // @m or @m[key]: scalar; for an aggregation the folded number (count, sum, min, max, avg)
+  kContextField, // args.field, or a raw tracepoint's argument
+  kMember,       // field of a struct; see Member
+  kIndex,        // element of an array, or pointer[index]
+  kDereference,  // *pointer
+  kAddressOf,    // &place
+  kUnary,
+  kBinary,       // arithmetic, bit operations and comparisons of integers and pointers
+  kCompare,      // == and != (also <, > for strings) of strings, tuples, stacks, structs: memory
+  kLogical,      // && and ||, short-circuit
+  kConditional,
+  kCast,
+  kTuple,        // also records
+  kTupleElement,
+  kIncrement,
+  kCall,
+  kProbeIs,      // probe == "name": whether the probe's index is one of `indices`
+};
+
+struct Expr {
+  ExprKind kind;
+  Span span;
+  Type type;
+};
+
+struct Constant : Expr {
+  uint64_t bits;  // extended to 64 bits by the type's sign
+};
+struct String : Expr {
+  std::string value;
+};
+struct Variable : Expr {
+  Id variable;
+};
+// How a map is reached: `keys` already converted to the types of the map's key fields.
+struct MapPlace {
+  Id map = kNoId;
+  std::vector<Expr*> keys;
+};
+struct MapRead : Expr {
+  MapPlace place;
+};
+
+// Where an argument of the probe lies in the program's context.
+struct ContextField : Expr {
+  enum class From : uint8_t {
+    kRecord,    // classic tracepoint: `offset` bytes into the context
+    kArgument,  // raw tracepoint: u64 number `index` of the context, cut to the type's size
+    // A member of what a raw argument points to: pointer at `index`, then `offset` bytes into it
+    // (a proven row: ip = regs->ip), read as kernel memory.
+    kArgumentMember,
+    kSyscallArgument,  // raw sys_enter: pt_regs at argument 0; `offset` is that of the register in pt_regs
+  } from;
+  uint32_t index;
+  uint32_t offset;
+  uint8_t bit_offset, bit_size;
+  bool is_data_loc, is_relative_loc;
+};
+
+// object.member. `object` is a pointer (then it is followed, through its Space) or a struct-typed place. The
+// result is a value when `type` is a scalar or string, else (struct, array) again a place in the same memory.
+struct Member : Expr {
+  Expr* object;
+  uint32_t offset;
+  uint8_t bit_offset, bit_size;
+};
+// object[index]: `object` is a pointer or an array place. `element_size` in bytes. The checker has verified a
+// constant index against a known count; a variable one is bounded by the code generator for arrays in
+// BPF memory.
+struct Index : Expr {
+  Expr* object;
+  Expr* index;
+  uint32_t element_size;
+};
+struct Dereference : Expr {
+  Expr* pointer;
+};
+struct AddressOf : Expr {
+  Expr* place;
+};
+struct Unary : Expr {
+  syntax::UnaryOp op;  // kNot, kBitNot, kMinus
+  Expr* operand;
+};
+// Operands are 64 bits. `is_signed` decides / % >> < <= > >=. Shift counts are masked to 0…63, division by zero
+// yields 0 and INT64_MIN / -1 yields INT64_MIN: the host and BPF agree. Pointer ± integer has been scaled.
+struct Binary : Expr {
+  syntax::BinaryOp op;
+  bool is_signed;
+  Expr* left;
+  Expr* right;
+};
+// Both sides have the same type, or are strings of any size.
+struct Compare : Expr {
+  syntax::BinaryOp op;  // kEq, kNe, kLt, kLe, kGt, kGe
+  Expr* left;
+  Expr* right;
+};
+struct Logical : Expr {
+  bool is_and;
+  Expr* left;
+  Expr* right;
+};
+// `then` is null for `a ?: b`, whose condition is evaluated once. Both arms have this node's type.
+struct Conditional : Expr {
+  Expr* condition;
+  Expr* then;
+  Expr* otherwise;
+};
+// Between integers, enums, bool and pointers; also string[n] → string[m] (cut or padded), and integers read as arrays
+// of bytes are not here.
+struct Cast : Expr {
+  Expr* operand;
+};
+struct Tuple : Expr {
+  std::vector<Expr*> elements;  // placed at the offsets of type->members
+};
+struct TupleElement : Expr {
+  Expr* tuple;
+  uint32_t index;
+};
+// On a map: an exact atomic addition. Result: the value before or after.
+struct Increment : Expr {
+  bool is_prefix;
+  int64_t delta;  // 1 or -1; the element size for pointers
+  Id variable;    // kNoId when the target is a map
+  MapPlace place;
+};
+// A builtin or function. `map` and `action` are set by those rows that need one.
+struct Call : Expr {
+  Function function;
+  std::vector<Expr*> arguments;
+  MapPlace place;                       // clear, zero, delete, len, has_key, find, print(@m)
+  plan::Index action = plan::kNoIndex;  // index of an ActionSite: what arguments are written into a record
+  int64_t number = 0;                   // what the row's check wants the lowering to know: a limit, a mode
+};
+struct ProbeIs : Expr {
+  std::vector<uint64_t> indices;
+  bool negated;
+};
+
+enum class StmtKind : uint8_t {
+  kExpression, kAssignVariable, kAssignMap, kAddMap, kAggregate, kBlock, kIf, kWhile, kForRange, kForMap,
+  kUnroll, kBreak, kContinue, kReturn,
+};
+struct Stmt {
+  StmtKind kind;
+  Span span;
+};
+struct Block : Stmt {
+  std::vector<Stmt*> statements;
+};
+struct ExpressionStmt : Stmt {
+  Expr* expr;
+};
+struct AssignVariable : Stmt {
+  Id variable;
+  Expr* value;  // of the variable's type
+};
+struct AssignMap : Stmt {
+  MapPlace place;
+  Expr* value;  // of the map's value type
+};
+// @m[k] += value (or -=: `value` is negated): an exact atomic addition.
+struct AddMap : Stmt {
+  MapPlace place;
+  Expr* value;
+};
+// @m[k] = count() and relatives. `value` is null for count().
+struct Aggregate : Stmt {
+  MapPlace place;
+  Function function;
+  Expr* value;
+};
+struct If : Stmt {
+  Expr* condition;
+  Stmt* then;
+  Stmt* otherwise;  // may be null
+};
+struct While : Stmt {
+  Expr* condition;
+  Stmt* body;
+};
+struct ForRange : Stmt {
+  Id variable;
+  Expr* begin;
+  Expr* end;
+  Stmt* body;
+};
+// `variable` is a tuple (key, value) filled for each element.
+struct ForMap : Stmt {
+  Id variable;
+  Id map;
+  Stmt* body;
+};
+struct Unroll : Stmt {
+  uint32_t count;
+  Stmt* body;
+};
+struct Return : Stmt {};
+
+struct LocalVariable {
+  std::string name;
+  Type type;
+};
+
+struct MapInfo {
+  std::string name;
+  Span first_use;
+  std::vector<Type> keys;   // empty: keyless
+  Type value;               // scalar type, or kAggregation
+  uint32_t max_entries = 0; // 0: config max_map_keys
+  bool is_swapped = false;
+  bool printed_at_exit = true;
+};
+
+// A call that writes a record: what BuildPlan makes an action of.
+struct ActionSite {
+  plan::ActionKind kind;
+  Span span;
+  std::string format;
+  std::vector<plan::FormatPiece> pieces;
+  std::vector<Type> arguments;  // in the order of the record
+  Id map = kNoId;
+  int64_t top = 0, div = 0;
+};
+
+// How a program is attached: one or more probes that share its code.
+struct ProbeUse {
+  plan::Probe probe;      // `program` is filled in by BuildPlan
+  uint64_t name_index;    // into probe_names
+};
+
+// A raw sys_enter/sys_exit program that serves many system calls: numbers and the probe name of each.
+struct SyscallDispatch {
+  bool is_enter = true;
+  struct Call {
+    uint32_t number;
+    uint64_t name_index;
+  };
+  std::vector<Call> calls;  // empty: not a dispatching program
+};
+
+// One BPF program.
+struct Program {
+  std::string symbol;  // "begin_0", "kmem_mm_page_alloc_1": unique, a valid C name
+  plan::ProgramType type;
+  uint32_t clause;
+  Span span;           // of the clause
+  std::vector<LocalVariable> variables;
+  Expr* predicate = nullptr;  // may be null
+  Block* body = nullptr;
+  std::vector<ProbeUse> probes;
+  SyscallDispatch syscalls;
+  std::vector<Id> swaps;  // maps whose closed window this interval program reads and clears
+};
+
+struct TypedProgram {
+  Arena arena;
+  plan::Config config;
+  std::vector<MapInfo> maps;
+  std::vector<ActionSite> actions;
+  std::vector<Program> programs;
+  std::vector<std::string> probe_names;
+  std::string kernel_release;
+  uint32_t possible_cpus = 1;
+};
+
+// Deterministic text of the whole program with the type of every node: --dump=types.
+std::string Dump(const TypedProgram& program);
+
+}  // namespace memtrace::sema
