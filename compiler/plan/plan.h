@@ -98,6 +98,9 @@ struct Map {
   uint32_t offset = 0;
   uint32_t slot_size = 0;
   uint32_t copy_size = 0;
+  // When `is_swapped`: where in mt_state the u32 lies that says which copy (0 or 1) events write to. Maps
+  // that are exchanged together share it; kNoIndex: Plan::window_offset.
+  uint32_t window_offset = kNoIndex;
 
   std::vector<Field> key;  // empty: keyless. Several keys are several fields; padding is zero
   uint32_t key_size = 0;
@@ -149,10 +152,20 @@ struct Action {
 
 enum class ProgramType : uint8_t { kRawTracepoint, kTracepoint, kPerfEvent, kTracing };
 
+// What a kTracing program hangs on; its BTF id is Program::attach_btf_id.
+enum class TracingTarget : uint8_t {
+  kNone,
+  kTypedTracepoint,  // the typedef btf_trace_NAME
+  kEntry,            // a kernel function's entry
+  kExit,             // its return
+};
+
 // One BPF program of the object.
 struct Program {
   std::string symbol;  // function name in the ELF
   ProgramType type = ProgramType::kRawTracepoint;
+  TracingTarget tracing_target = TracingTarget::kNone;
+  uint32_t attach_btf_id = 0;  // kTracing: in the BTF of the running kernel
   Index clause = 0;    // in the script, from 0
   uint32_t line = 0;
   // Maps that are exchanged before this program runs (an interval that prints and clears them).
@@ -167,6 +180,7 @@ enum class AttachKind : uint8_t {
   kTracepoint,     // perf event of `category`:`event`, `config` is its id; on all CPUs at once
   kSoftware,       // perf software event: `config`, every `period` events; per CPU
   kProfile,        // cpu-clock on every CPU; `period` ns, or `frequency` Hz when not 0
+  kTracing,        // what the program was loaded for (Program::tracing_target)
 };
 
 // Something cheaper or asked for that was not taken, and why. For -lv, --dump=plan and messages.
