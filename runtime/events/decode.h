@@ -1,8 +1,8 @@
 // From bytes to Values: records of the ring, keys and values of maps.
 //
-// What bytes mean is in the Plan; what needs the machine (a stack's frames, a user's name, a cgroup's path,
-// the offset between boot time and wall clock) is asked through Resolver, so that tests decode without a
-// kernel.
+// What bytes mean is in the Plan; what needs the machine (a stack's frames, a user's name, a
+// cgroup's path, the offset between boot time and wall clock) is asked through Resolver, so that
+// tests decode without a kernel.
 #pragma once
 
 #include <cstdint>
@@ -34,16 +34,18 @@ class Resolver {
 // A value of `type` at the start of `bytes` (which may be longer). Short data is a bug of ours.
 Value Decode(const plan::Plan& plan, plan::Index type, Bytes bytes, Resolver& resolver);
 
-// One element of a map as it was read: `value` holds one value, or one per possible CPU in a row (each
-// `value_stride` bytes apart) for per-CPU storage.
+// One element of a map as it was read: `value` holds one value, or one per possible CPU in a row
+// (each `value_stride` bytes apart) for per-CPU storage.
 struct RawEntry {
-  std::string key;    // map.key_size bytes; empty for a keyless map
+  std::string key;  // map.key_size bytes; empty for a keyless map
   std::string value;
 };
 
-// Folds, decodes, sorts (scalars by value, aggregates by count (sum for sum, and so on), then by key, ascending; language.md) and
-// cuts to the `top` largest. `div` divides integers and bucket counts when not 0.
-MapTable DecodeMap(const plan::Plan& plan, const plan::Map& map, const std::vector<RawEntry>& entries,
-                   uint32_t value_stride, int64_t top, int64_t div, Resolver& resolver);
+// Folds, sorts (sort.h), cuts to the `top` largest (0: all) and decodes what is left. `div` divides
+// integers, all of stats() but its count, and the counts of buckets; 0: nothing is divided. A
+// keyless map that nothing was written to has no row.
+MapTable DecodeMap(const plan::Plan& plan, const plan::Map& map,
+                   const std::vector<RawEntry>& entries, uint32_t value_stride, int64_t top,
+                   int64_t div, Resolver& resolver);
 
 }  // namespace memtrace::events

@@ -1,8 +1,8 @@
 // Value: a decoded datum, ready to be shown.
 //
-// It knows what it is (a number and its unit, a stack of addresses and whose they are) and nothing of widths or
-// colours: those are a Sink's. It is made from bytes of a record, key or map value by Decode (decode.h) and
-// owns everything it holds.
+// It knows what it is (a number and its unit, a stack of addresses and whose they are) and nothing
+// of widths or colours: those are a Sink's. It is made from bytes of a record, key or map value by
+// Decode (decode.h) and owns everything it holds.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@ struct Integer {
   uint64_t bits = 0;  // two's complement when signed
   bool is_signed = false;
   plan::Unit unit = plan::Unit::kNone;
+  uint8_t size = 8;  // bytes of its type: how far %x of a negative number reaches
   std::string name;  // of an enumerator; empty: print the number
 };
 struct Pointer {
@@ -46,15 +47,20 @@ struct Histogram {
   };
   std::vector<Bucket> buckets;
   plan::Unit unit = plan::Unit::kNone;
+  bool is_linear = false;  // of lhist()
 };
+// The numbers but `count` are bits of one type. Not five Integers: they would quadruple the size of
+// every Value, and a million rows of a map are held at once.
 struct Stats {
   uint64_t count = 0;
-  Integer total, average, min, max;
+  uint64_t total = 0, average = 0, min = 0, max = 0;
+  bool is_signed = false;
+  plan::Unit unit = plan::Unit::kNone;
 };
 
 struct Value;
 struct Member {
-  std::string name;  // empty in a tuple or array
+  std::string name;          // empty in a tuple or array
   std::vector<Value> value;  // exactly one; a vector because Value is incomplete here
 };
 // Tuples, records, structs, arrays.
@@ -64,8 +70,11 @@ struct Aggregate {
 };
 
 struct Value {
-  // std::string holds strings and all that is text once decoded: times, user names, cgroup paths, probe names.
-  std::variant<std::monostate, bool, Integer, std::string, Pointer, Stack, Symbol, Aggregate, Histogram, Stats> data;
+  // std::string holds strings and all that is text once decoded: times, user names, cgroup paths,
+  // probe names.
+  std::variant<std::monostate, bool, Integer, std::string, Pointer, Stack, Symbol, Aggregate,
+               Histogram, Stats>
+      data;
 };
 
 // One line of a map's print-out: keys in order, then what it holds.
@@ -74,7 +83,7 @@ struct MapRow {
   Value value;
 };
 struct MapTable {
-  std::string name;          // "@reads"
+  std::string name;  // "@reads"
   bool has_keys = false;
   std::vector<MapRow> rows;  // in the order of printing
 };
