@@ -1,8 +1,8 @@
 // Diagnostics: what is wrong with the user's program, collected while a stage goes on.
 //
 // A stage reports here and continues with an error type, so that one run shows every mistake. The
-// message says what was seen: lower case, no full stop. The rule or the remedy is a note. Codes are the
-// rows of codes.def; each has a golden case.
+// message says what was seen: lower case, no full stop. The rule or the remedy is a note. Codes are
+// the rows of codes.def; each has a golden case.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ class Diagnostics {
   size_t error_count() const { return error_count_; }
   const std::vector<Diagnostic>& all() const { return all_; }
 
-  // A stage that recurses without bound asks this to stop early; further errors are counted, not kept.
+  // Of each severity; what is reported after that is counted, not kept.
   static constexpr size_t kMaxKept = 50;
 
  private:
@@ -77,14 +77,20 @@ class Diagnostics {
   size_t error_count_ = 0;
 };
 
-// All of `diagnostics` as text in the order of their place in the source: message, excerpt with line
-// number, caret and tildes, hint, labels, notes ("  = …"). Long lines are cut around the caret; bytes
-// that are not printable are shown as escapes. Ends with "N errors, nothing attached" when there is more than
-// one error.
+// `text` with every byte that a terminal must not get (controls, invalid UTF-8, signs that change
+// the direction of writing) as an escape: `\n`, `\x1b`.
+std::string Printable(std::string_view text);
+
+// All of `diagnostics` as text in the order of their place in the source: message, excerpt with
+// line number, caret and tildes, hint, labels, notes ("  = …"). Long lines are cut around the
+// caret; bytes that are not printable are shown as escapes. Ends with "N errors, nothing attached"
+// when there is more than one error. A message about a file begins with FILE:LINE:COLUMN; one about
+// text from the command line (names that begin with '-') does not.
 std::string Render(const Diagnostics& diagnostics, const SourceMap& sources, bool color);
 
-// The candidate that a mistyped `name` most likely meant (edit distance at most a third of its length,
-// transpositions count once), or an empty view.
-std::string_view ClosestName(std::string_view name, const std::vector<std::string_view>& candidates);
+// The candidate that a mistyped `name` most likely meant (edit distance at most a third of its
+// length, transpositions count once), or an empty view.
+std::string_view ClosestName(std::string_view name,
+                             const std::vector<std::string_view>& candidates);
 
 }  // namespace memtrace::diag

@@ -1,14 +1,15 @@
 // Source text and positions in it.
 //
-// All files of one compilation share one space of offsets (the script, imports, the text of -e), so a
-// Span is eight bytes and names its file without saying so. SourceMap turns an offset back into file,
-// line and column.
+// All files of one compilation share one space of offsets (the script, imports, the text of -e), so
+// a Span is eight bytes and names its file without saying so. SourceMap turns an offset back into
+// file, line and column.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace memtrace::diag {
 
@@ -30,7 +31,9 @@ struct Position {
 
 class SourceMap {
  public:
-  // Adds a file; returns the span of its text. `name` is shown to people ("-e", "vmscan.mt").
+  // Adds a file; returns the span of its text. `name` is shown to people ("-e", "vmscan.mt"). All
+  // files together hold less than 4 GiB: who reads them refuses larger ones. The empty place behind
+  // the last byte belongs to the file, so that a mistake at its end has a position.
   Span Add(std::string name, std::string text);
 
   std::string_view Text(Span span) const;
@@ -45,6 +48,7 @@ class SourceMap {
     std::string name;
     std::string text;
     uint32_t begin;
+    std::vector<uint32_t> line_starts;  // offsets in `text`
   };
   const File& FileOf(uint32_t offset) const;
   std::deque<File> files_;  // addresses stay valid while files are added
