@@ -1,13 +1,14 @@
 // The syntax tree: what the parser saw, before any name is looked up.
 //
-// Nodes are plain data in an arena that the Ast owns; a node's `span` covers its text. Nothing here is
-// resolved: names are strings, types are spellings. The checker reads this tree and never edits it.
-// Sugar that means exactly the same as something simpler (BEGIN for begin, `->` for `.` after a pointer) is kept as
-// written where a message may want to show it.
+// Nodes are plain data in an arena that the Ast owns; a node's `span` covers its text. Nothing here
+// is resolved: names are strings, types are spellings. The checker reads this tree and never edits
+// it. Sugar that means exactly the same as something simpler (BEGIN for begin, `->` for `.` after a
+// pointer) is kept as written where a message may want to show it.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/base/arena.h"
@@ -18,16 +19,52 @@ namespace memtrace::syntax {
 using diag::Span;
 
 enum class ExprKind : uint8_t {
-  kInteger, kString, kBool, kName, kVariable, kMap, kPositional, kPositionalCount, kUnary, kBinary,
-  kConditional, kCall, kMember, kIndex, kCast, kTuple, kRecord, kSizeof, kOffsetof, kIncrement, kUnit,
-  kIn, kError,
+  kInteger,
+  kString,
+  kBool,
+  kName,
+  kVariable,
+  kMap,
+  kPositional,
+  kPositionalCount,
+  kUnary,
+  kBinary,
+  kConditional,
+  kCall,
+  kMember,
+  kIndex,
+  kCast,
+  kTuple,
+  kRecord,
+  kSizeof,
+  kOffsetof,
+  kIncrement,
+  kUnit,
+  kIn,
+  kError,
 };
 
 enum class UnaryOp : uint8_t { kNot, kBitNot, kMinus, kPlus, kDereference, kAddressOf };
 
 enum class BinaryOp : uint8_t {
-  kMul, kDiv, kMod, kAdd, kSub, kShl, kShr, kLt, kLe, kGt, kGe, kEq, kNe, kBitAnd, kBitXor, kBitOr,
-  kAnd, kOr,
+  kMul,
+  kDiv,
+  kMod,
+  kAdd,
+  kSub,
+  kShl,
+  kShr,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kEq,
+  kNe,
+  kBitAnd,
+  kBitXor,
+  kBitOr,
+  kAnd,
+  kOr,
   kCoalesce,  // a ?? b
 };
 std::string_view Spelling(UnaryOp op);
@@ -39,15 +76,19 @@ enum class UnitName : uint8_t { kNone, kNanoseconds, kBytes, kPages };
 struct Expr {
   ExprKind kind;
   Span span;
+  // Levels of nodes from here down, at most kMaxDepth (parser.h): who walks the tree may use a
+  // stack frame per level. Long chains (a + b + …) are deep trees too.
+  uint16_t height = 1;
 };
 
 // A type as written: "uint64", "struct task_struct *", "int8[4]", "string[64]".
 struct TypeName {
   Span span;
-  std::string name;          // "uint64", "task_struct", "string"; without struct/union/enum
+  std::string name;  // "uint64", "task_struct", "string"; without struct/union/enum
   enum class Tag : uint8_t { kNone, kStruct, kUnion, kEnum } tag = Tag::kNone;
   uint8_t pointer_depth = 0;
-  std::vector<uint32_t> array_counts;  // outermost first; for string[64] the one count
+  // Outermost first; for string[64] the one count. `int8[]` has 0: as many as the operand has.
+  std::vector<uint32_t> array_counts;
 };
 
 struct Integer : Expr {
@@ -60,7 +101,8 @@ struct String : Expr {
 struct Bool : Expr {
   bool value;
 };
-// A builtin (pid), an enumerator or a constant: the checker decides. In a call's callee it is a string.
+// A builtin (pid), an enumerator or a constant: the checker decides. In a call's callee it is a
+// string.
 struct Name : Expr {
   std::string name;
 };
@@ -123,7 +165,8 @@ struct Tuple : Expr {
 struct Record : Expr {
   std::vector<Argument> elements;  // all named
 };
-// sizeof(type) or sizeof(expression); one of the two is set.
+// sizeof(type) or sizeof(expression); one of the two is set. A lone name that is not one of the
+// language's own types arrives as an expression (a Name), and may turn out to be a type.
 struct Sizeof : Expr {
   bool has_type;
   TypeName type;
@@ -154,7 +197,18 @@ struct In : Expr {
 struct ErrorExpr : Expr {};
 
 enum class StmtKind : uint8_t {
-  kExpression, kAssign, kLet, kBlock, kIf, kWhile, kForRange, kForMap, kUnroll, kBreak, kContinue, kReturn,
+  kExpression,
+  kAssign,
+  kLet,
+  kBlock,
+  kIf,
+  kWhile,
+  kForRange,
+  kForMap,
+  kUnroll,
+  kBreak,
+  kContinue,
+  kReturn,
 };
 
 struct Stmt {
@@ -218,9 +272,9 @@ struct Return : Stmt {
   Expr* value;  // may be null
 };
 
-// One probe as written, split at ':' with the provider first: {"tracepoint", "kmem", "mm_page_*"}. An empty part
-// stays (`interval:` is {"interval", ""}); quotes are removed from quoted parts. Whether the parts make
-// sense is the provider row's business. `optional` is a trailing '?'.
+// One probe as written, split at ':' with the provider first: {"tracepoint", "kmem", "mm_page_*"}.
+// An empty part stays (`interval:` is {"interval", ""}); quotes are removed from quoted parts.
+// Whether the parts make sense is the provider row's business. `optional` is a trailing '?'.
 struct ProbePart {
   std::string text;
   Span span;

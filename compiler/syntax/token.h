@@ -1,8 +1,8 @@
 // Tokens: the product of Lex.
 //
-// A probe's text up to ',', '{', '|' or its predicate is one token (kProbe): probe names hold paths, stars and
-// signs that mean something else inside a clause. The lexer knows where probes stand (outside of
-// braces, where no keyword begins a definition).
+// A probe's text up to ',', '{', '|' or its predicate is one token (kProbe): probe names hold
+// paths, stars and signs that mean something else inside a clause. The lexer knows where probes
+// stand (outside of braces, where no keyword begins a definition).
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,9 @@ struct TokenBuffer {
   std::vector<Token> tokens;  // ends with kEnd
 };
 
-// `text` is the span of a whole file in `sources`. Every byte of it is covered by a token, white space
-// or a comment; bytes that fit nothing are reported once per run and skipped.
+// `text` is the span of a whole file in `sources`. Every byte of it is covered by a token, white
+// space or a comment; bytes that fit nothing are reported once per run (the first runs of a file)
+// and skipped. A file with a NUL byte is no script: reported, and not looked at.
 TokenBuffer Lex(const diag::SourceMap& sources, diag::Span text, diag::Diagnostics& diagnostics);
 
 // One line per token: "line:column kind text".
