@@ -112,8 +112,9 @@ class Lexer {
       const std::string_view rest = text_.substr(at);
       if (rest.starts_with("//")) {
         at = std::min(text_.find('\n', at), text_.size());
-      } else if (size_t end = text_.find("*/", at + 2);
-                 rest.starts_with("/*") && end != std::string_view::npos) {
+      } else if (rest.starts_with("/*")) {
+        const size_t end = text_.find("*/", at + 2);
+        if (end == std::string_view::npos) return at;
         at = end + 2;
       } else {
         return at;

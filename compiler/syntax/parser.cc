@@ -33,7 +33,9 @@ bool Parser::ExpectClose(TokenKind kind, const Token& open) {
   // Where nothing sensible can follow, the bracket was forgotten; elsewhere something is between.
   const bool at_end = At(TokenKind::kSemicolon) || At(TokenKind::kRightBrace) ||
                       At(TokenKind::kLeftBrace) || At(TokenKind::kPredicateEnd) || AtOutside();
-  if (at_end) {
+  if (At(TokenKind::kEnd) && RestWasSwallowed()) {
+    lost_ = true;
+  } else if (at_end) {
     Fail(Code::kUnclosed, After(), "`" + opening + "` is not closed")
         .Hint("`" + closing + "` is missing")
         .Label(open.span, "opened here");
@@ -51,6 +53,12 @@ bool Parser::AtOutside() const {
 
 bool Parser::OnNewLine() const {
   return sources_.LineStart(last_.end) != sources_.LineStart(Peek().span.begin);
+}
+
+bool Parser::RestWasSwallowed() const {
+  return std::any_of(diagnostics_.all().begin(), diagnostics_.all().end(), [](const auto& d) {
+    return d.code == Code::kUnterminatedString || d.code == Code::kUnterminatedComment;
+  });
 }
 
 std::string Parser::Found() const {

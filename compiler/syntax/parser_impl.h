@@ -49,6 +49,8 @@ class Parser {
   // Takes the bracket that closes `open`, or fails and points at `open`.
   bool ExpectClose(TokenKind kind, const Token& open);
   bool AtOutside() const;  // a token that stands only outside of bodies
+  // Whether a string or comment without an end may have eaten what is missing at the end.
+  bool RestWasSwallowed() const;
   bool OnNewLine() const;  // the next token is on another line than the one before
   Span After() const { return {last_.end, last_.end}; }  // the place behind the last token taken
   // From `begin` to the last token taken.

@@ -79,7 +79,7 @@ void Parser::ParseClauseRest(Clause clause) {
     const Span probe = clause.probes.empty() ? last_ : clause.probes.front().span;
     Complain(Code::kMissingBody, probe, "`" + std::string(sources_.Text(probe)) + "` has no body")
         .Note("a clause is PROBE /PREDICATE/ { STATEMENTS }");
-    if (!At(TokenKind::kProbe)) lost_ = true;
+    if (!At(TokenKind::kProbe) || !OnNewLine()) lost_ = true;
     return;
   }
   clause.body = ParseBlock();
@@ -99,7 +99,9 @@ bool Parser::ParseProbes(Clause& clause) {
       return true;
     }
     const bool second = At(TokenKind::kProbe) && !OnNewLine();
-    if (!second) return true;
+    if (!second || !LooksLikeProvider(SplitProbe(Text(Peek()), Peek().span).front().text)) {
+      return true;
+    }
     Complain(Code::kBadProbe, Peek().span, "`,` is missing between two probes")
         .Note("a probe holds no blanks; where a name has some, it stands in double quotes");
   }

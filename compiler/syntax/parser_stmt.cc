@@ -19,7 +19,8 @@ Block* Parser::ParseBlock() {
     if (lost_) Recover();
     if (index_ == before) Take();
   }
-  if (!Accept(TokenKind::kRightBrace) && !brace_reported_) {
+  const bool swallowed = At(TokenKind::kEnd) && RestWasSwallowed();
+  if (!Accept(TokenKind::kRightBrace) && !brace_reported_ && !swallowed) {
     // Only the innermost of several open blocks is reported.
     Complain(Code::kUnclosed, After(), "`{` is not closed")
         .Hint("`}` is missing")
