@@ -61,6 +61,13 @@ bool Parser::RestWasSwallowed() const {
   });
 }
 
+bool Parser::SkippedHere() const {
+  const auto& all = diagnostics_.all();
+  return std::any_of(all.begin(), all.end(), [this](const diag::Diagnostic& d) {
+    return d.span.begin >= last_.end && d.span.end <= Peek().span.begin;
+  });
+}
+
 std::string Parser::Found() const {
   const Token& token = Peek();
   if (token.kind == TokenKind::kEnd) return "the end of the script";

@@ -51,6 +51,8 @@ class Parser {
   bool AtOutside() const;  // a token that stands only outside of bodies
   // Whether a string or comment without an end may have eaten what is missing at the end.
   bool RestWasSwallowed() const;
+  // Whether the lexer reported something between the last token and the next.
+  bool SkippedHere() const;
   bool OnNewLine() const;  // the next token is on another line than the one before
   Span After() const { return {last_.end, last_.end}; }  // the place behind the last token taken
   // From `begin` to the last token taken.
@@ -96,6 +98,7 @@ class Parser {
   void ParseClause();
   void ParseClauseRest(Clause clause);
   bool ParseProbes(Clause& clause);
+  void RejectMissingBody(const Clause& clause);
   ProbeSpec ParseProbe();
   ProbeSpec ParseOneProbe();
   Expr* ParsePredicate();

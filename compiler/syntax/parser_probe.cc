@@ -76,9 +76,7 @@ void Parser::ParseClauseRest(Clause clause) {
   brace_reported_ = false;
   if (At(TokenKind::kPredicateBegin)) clause.predicate = ParsePredicate();
   if (!At(TokenKind::kLeftBrace)) {
-    const Span probe = clause.probes.empty() ? last_ : clause.probes.front().span;
-    Complain(Code::kMissingBody, probe, "`" + std::string(sources_.Text(probe)) + "` has no body")
-        .Note("a clause is PROBE /PREDICATE/ { STATEMENTS }");
+    RejectMissingBody(clause);
     if (!At(TokenKind::kProbe) || !OnNewLine()) lost_ = true;
     return;
   }
@@ -86,6 +84,15 @@ void Parser::ParseClauseRest(Clause clause) {
   if (clause.probes.empty()) return;
   clause.span = From(clause.span);
   ast_.clauses.push_back(std::move(clause));
+}
+
+void Parser::RejectMissingBody(const Clause& clause) {
+  if (At(TokenKind::kEnd) && RestWasSwallowed()) return;
+  const Span probe = clause.probes.empty() ? last_ : clause.probes.front().span;
+  auto error = Complain(Code::kMissingBody, probe,
+                        "`" + std::string(sources_.Text(probe)) + "` has no body");
+  if (!At(TokenKind::kEnd) && !OnNewLine()) error.Label(Peek().span, "expected `{` here");
+  error.Note("a clause is PROBE /PREDICATE/ { STATEMENTS }");
 }
 
 // The list of probes. False when what stands there is no clause at all.

@@ -297,6 +297,7 @@ void Parser::EndStatement() {
       Fail(Code::kExpectedToken, Peek().span, "expected `;`, found " + Found());
       return;
     default:
+      if (SkippedHere()) return;  // what stood there was no token, and is reported
       Complain(Code::kMissingSemicolon, After(), "`;` is missing between two statements");
   }
 }
