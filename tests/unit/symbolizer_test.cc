@@ -61,11 +61,12 @@ TEST(Symbolizer, OurOwnFunctions) {
 TEST(Symbolizer, ASharedLibrary) {
   Symbolizer symbolizer;
   symbolizer.NoteProcess(getpid());
-  void* address = dlsym(RTLD_DEFAULT, "qsort");
+  // Not one of those that sanitizers put their own in place of.
+  void* address = dlsym(RTLD_DEFAULT, "a64l");
   ASSERT_NE(address, nullptr);
   Frame frame = symbolizer.User(getpid(), reinterpret_cast<uint64_t>(address) + 2);
-  EXPECT_EQ(frame.symbol, "qsort");
-  EXPECT_EQ(ToText(frame), "qsort+2 [libc.so.6]");
+  EXPECT_EQ(frame.symbol, "a64l");
+  EXPECT_EQ(ToText(frame), "a64l+2 [libc.so.6]");
 }
 
 TEST(Symbolizer, PlacesWithoutSymbols) {
