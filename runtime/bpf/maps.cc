@@ -49,7 +49,7 @@ HashShape MapStore::ShapeOf(const plan::Map& map, uint32_t copy) const {
 
 Snapshot MapStore::ReadState(const plan::Map& map, uint32_t copy) {
   uint32_t slots = map.storage == plan::Storage::kState ? 1 : plan_.cpu_slots;
-  uint32_t stride = RoundUp8(map.value_size);
+  uint32_t stride = kPresenceSize + RoundUp8(map.value_size);
   uint32_t begin = map.offset + copy * map.copy_size;
   bool is_present = false;
   std::string value(size_t{slots} * stride, '\0');
@@ -57,7 +57,7 @@ Snapshot MapStore::ReadState(const plan::Map& map, uint32_t copy) {
     uint32_t at = begin + slot * map.slot_size;
     is_present |= state_.Word(at) != 0;
     for (uint32_t offset = 0; offset < stride; offset += 8) {
-      uint64_t word = state_.Word(at + kPresenceSize + offset);
+      uint64_t word = state_.Word(at + offset);
       std::memcpy(value.data() + slot * stride + offset, &word, sizeof word);
     }
   }

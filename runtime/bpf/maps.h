@@ -27,6 +27,8 @@ enum class Copy : uint8_t {
   kAside,  // of a swapped map, after Swap()
 };
 
+// As events::DecodeMap takes it: values of a keyless map are whole slots, each with its u64
+// presence in front.
 struct Snapshot {
   std::vector<events::RawEntry> entries;  // in no order; empty: never written, or cleared
   uint32_t value_stride = 0;  // bytes from one CPU's value to the next in RawEntry::value

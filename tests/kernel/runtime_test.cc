@@ -126,13 +126,14 @@ class RuntimeTest : public testing::Test {
     ASSERT_TRUE(done.ok()) << done.error().message();
   }
 
-  // The sum of all 8-byte values of a map.
+  // The sum of all 8-byte values of a map; a keyless one has its presence before each.
   uint64_t Total(plan::Index map, Copy copy = Copy::kCurrent) {
     Result<bpf::Snapshot> snapshot = store_->Read(map, copy);
     EXPECT_TRUE(snapshot.ok()) << snapshot.error().message();
     uint64_t total = 0;
     for (const events::RawEntry& entry : snapshot.value().entries) {
-      for (size_t at = 0; at < entry.value.size(); at += 8) {
+      bool has_presence = plan_.maps[map].key_size == 0;
+      for (size_t at = has_presence ? 8 : 0; at < entry.value.size(); at += has_presence ? 16 : 8) {
         uint64_t word;
         std::memcpy(&word, entry.value.data() + at, 8);
         total += word;

@@ -1,0 +1,194 @@
+#include "runtime/driver/driver.h"
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "compiler/compile.h"
+#include "runtime/driver/listing.h"
+#include "runtime/driver/options.h"
+#include "runtime/output/sink.h"
+#include "runtime/session/session.h"
+#include "runtime/symbols/symbolizer.h"
+
+namespace memtrace::driver {
+namespace {
+
+constexpr int kFailure = 1;  // the script or the environment is wrong
+constexpr int kMisuse = 2;   // the command line is wrong
+
+constexpr std::string_view kVersionText = "memtrace 0.1.0\n";
+
+void Print(std::FILE* stream, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stream);
+}
+
+int Fail(const Error& error) {
+  Print(stderr, "error: " + error.message() + "\n");
+  return kFailure;
+}
+
+// One invocation: what the stages share.
+class Invocation {
+ public:
+  explicit Invocation(const Options& options)
+      : options_(options),
+        kernel_(options.sysroot.empty() ? kernel::Roots{} : kernel::Roots::Fixture(options.sysroot),
+                types_) {}
+
+  int List();
+  int Run();
+
+ private:
+  Result<Done> ReadScript();
+  sema::CheckOptions CheckOptions() const;
+  void PrintDiagnostics() const;
+  int Dump();
+  int Trace();
+  Result<int> RunCompiled(const Compiled& compiled);
+
+  const Options& options_;
+  types::TypeTable types_;
+  kernel::Kernel kernel_;
+  diag::SourceMap sources_;
+  diag::Span text_;
+  diag::Diagnostics diagnostics_;
+};
+
+int Invocation::List() {
+  Result<std::string> list = ListProbes(kernel_, options_.script, options_.list_verbose);
+  if (!list.ok()) return Fail(list.error());
+  Print(stdout, list.value());
+  if (list.value().empty())
+    return Fail(Error(ErrorKind::kNotFound, "no probe matches " + options_.script));
+  return 0;
+}
+
+Result<Done> Invocation::ReadScript() {
+  if (options_.program) {
+    text_ = sources_.Add("-e", *options_.program);
+    return Done{};
+  }
+  bool is_stdin = options_.script == "-";
+  MT_ASSIGN_OR_RETURN(std::string text, ReadFile(is_stdin ? "/dev/stdin" : options_.script));
+  text_ = sources_.Add(is_stdin ? "standard input" : options_.script, std::move(text));
+  return Done{};
+}
+
+sema::CheckOptions Invocation::CheckOptions() const {
+  sema::CheckOptions options;
+  options.positional = options_.positional;
+  options.config = options_.config;
+  options.allow_unsafe = options_.unsafe;
+  return options;
+}
+
+void Invocation::PrintDiagnostics() const {
+  Print(stderr, diag::Render(diagnostics_, sources_, ::isatty(STDERR_FILENO) != 0));
+}
+
+int Invocation::Run() {
+  if (Result<Done> read = ReadScript(); !read.ok()) return Fail(read.error());
+  if (!options_.dump.empty()) return Dump();
+  if (options_.check) {
+    CheckOnly(sources_, text_, kernel_, CheckOptions(), diagnostics_);
+    PrintDiagnostics();
+    return diagnostics_.has_errors() ? kFailure : 0;
+  }
+  return Trace();
+}
+
+int Invocation::Dump() {
+  std::optional<Stage> stage = StageNamed(options_.dump);
+  if (!stage) {
+    Print(stderr,
+          "error: --dump takes tokens, ast, types, plan, ir or asm, not " + options_.dump + "\n");
+    return kMisuse;
+  }
+  std::optional<std::string> dump =
+      DumpStage(*stage, sources_, text_, kernel_, CheckOptions(), diagnostics_);
+  PrintDiagnostics();
+  if (!dump) return kFailure;
+  Print(stdout, *dump);
+  return diagnostics_.has_errors() ? kFailure : 0;
+}
+
+int Invocation::Trace() {
+  std::optional<Compiled> compiled =
+      Compile(sources_, text_, kernel_, CheckOptions(), diagnostics_);
+  PrintDiagnostics();
+  if (!compiled) return kFailure;
+  Result<int> status = RunCompiled(*compiled);
+  return status.ok() ? status.value() : Fail(status.error());
+}
+
+Result<int> Invocation::RunCompiled(const Compiled& compiled) {
+  UniqueFd file;
+  if (!options_.output.empty()) {
+    file.Reset(::open(options_.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!file.valid()) return Error::FromErrno("open " + options_.output);
+  }
+  int output_fd = file.valid() ? file.get() : STDOUT_FILENO;
+  symbols::Symbolizer symbolizer;
+  auto make = options_.format == OutputFormat::kJson ? output::NewJsonSink : output::NewTextSink;
+  std::unique_ptr<output::Sink> sink =
+      make({.fd = output_fd, .raw_numbers = options_.raw_numbers}, symbolizer);
+
+  MT_ASSIGN_OR_RETURN(int status, session::Run(compiled.plan, compiled.object, *sink, symbolizer,
+                                               {.dry_run = options_.dry_run,
+                                                .quiet = options_.quiet,
+                                                .verbose = options_.verbose,
+                                                .strict = options_.strict,
+                                                .statistics = options_.statistics,
+                                                .exit_status = options_.exit_status,
+                                                .command = options_.command,
+                                                .duration_ns = options_.duration_ns,
+                                                .max_events = options_.max_events,
+                                                .online_cpus = kernel_.online_cpus(),
+                                                .output_fd = output_fd}));
+  // A reader that has seen enough is no error; a full disk is.
+  if (sink->failed() && file.valid()) {
+    return Error(ErrorKind::kOther, "write " + options_.output + ": the output is not complete");
+  }
+  return status;
+}
+
+}  // namespace
+
+int Main(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) {
+    Print(stderr, Usage());
+    return kMisuse;
+  }
+  Result<Options> options = ParseOptions(arguments);
+  if (!options.ok()) {
+    Print(stderr, "error: " + options.error().message() + "\n" + Usage());
+    return kMisuse;
+  }
+  const Options& wanted = options.value();
+  if (wanted.help) {
+    Print(stdout, Help());
+    return 0;
+  }
+  if (wanted.version) {
+    Print(stdout, kVersionText);
+    return 0;
+  }
+  if (!wanted.list && !wanted.program && wanted.script.empty()) {
+    Print(stderr, "error: no script and no -e PROGRAM\n" + Usage());
+    return kMisuse;
+  }
+  if (!wanted.sysroot.empty() && !wanted.check && wanted.dump.empty() && !wanted.list) {
+    Print(stderr,
+          "error: --sysroot describes another kernel: it goes with --check, --dump or -l\n");
+    return kMisuse;
+  }
+  Invocation invocation(wanted);
+  return wanted.list ? invocation.List() : invocation.Run();
+}
+
+}  // namespace memtrace::driver

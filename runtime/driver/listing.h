@@ -1,0 +1,16 @@
+// Listing: -l and -lv.
+#pragma once
+
+#include <string>
+
+#include "compiler/base/result.h"
+#include "compiler/kernel/kernel.h"
+
+namespace memtrace::driver {
+
+// Probes that match `pattern` ("tracepoint:kmem:*", "kmem:*page*"; empty: all), one a line; with
+// `with_arguments` each is followed by its fields. An empty text means that nothing matches.
+Result<std::string> ListProbes(kernel::Kernel& kernel, const std::string& pattern,
+                               bool with_arguments);
+
+}  // namespace memtrace::driver

@@ -1,0 +1,95 @@
+#include "runtime/session/notices.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace memtrace::session {
+namespace {
+
+bool IsAttached(const plan::Probe& probe) {
+  return probe.kind != plan::AttachKind::kBegin && probe.kind != plan::AttachKind::kEnd &&
+         probe.kind != plan::AttachKind::kInterval;
+}
+
+// "tracepoint:kmem:mm_page_alloc" is "kmem:mm_page_alloc" to whoever just typed it; other providers
+// stay.
+std::string_view ShortName(const plan::Probe& probe) {
+  std::string_view name = probe.name;
+  constexpr std::string_view kPrefix = "tracepoint:";
+  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+}
+
+// How it is attached: "raw_tp mm_page_alloc".
+std::string Recipe(const plan::Probe& probe) {
+  switch (probe.kind) {
+    case plan::AttachKind::kBegin:
+    case plan::AttachKind::kEnd:
+      return "run by memtrace";
+    case plan::AttachKind::kInterval:
+      return "run by memtrace every " + DurationText(probe.period);
+    case plan::AttachKind::kRawTracepoint:
+      return "raw_tp " + probe.event;
+    case plan::AttachKind::kTracepoint:
+      return "perf tracepoint";
+    case plan::AttachKind::kSoftware:
+      return fmt::format("perf software event, every {}", probe.period);
+    case plan::AttachKind::kProfile:
+      return probe.frequency != 0 ? fmt::format("cpu-clock, {} Hz", probe.frequency)
+                                  : "cpu-clock, every " + DurationText(probe.period);
+    case plan::AttachKind::kTracing:
+      return "typed, " + probe.event;
+  }
+  MT_UNREACHABLE("an attach kind outside its enum");
+}
+
+}  // namespace
+
+std::string TracingNotice(const plan::Plan& plan) {
+  constexpr size_t kShown = 3;
+  std::string text;
+  size_t count = 0;
+  for (const plan::Probe& probe : plan.probes) {
+    if (!IsAttached(probe) || ++count > kShown) continue;
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", ShortName(probe), Recipe(probe));
+  }
+  if (count > kShown) text += fmt::format(" and {} more", count - kShown);
+  return text.empty() ? "" : "tracing " + text + ". Ctrl-C to end.\n";
+}
+
+std::string AttachDetails(const plan::Plan& plan) {
+  std::string text = fmt::format("kernel memory at most {:.1f} MiB\n",
+                                 static_cast<double>(plan::PlannedMemory(plan)) / (1 << 20));
+  for (const plan::Probe& probe : plan.probes) {
+    text += fmt::format("{}: {}\n", probe.name, Recipe(probe));
+    if (!probe.covers.empty()) text += fmt::format("  serves {}\n", fmt::join(probe.covers, ", "));
+    for (const plan::Refused& refused : probe.refused) {
+      text += fmt::format("  not {}: {}\n", refused.what, refused.reason);
+    }
+    if (!probe.misses_are_countable) text += "  misses not countable on this kernel\n";
+  }
+  return text;
+}
+
+std::string StatisticsLines(const plan::Plan& plan,
+                            const std::vector<bpf::ProgramCounters>& counters) {
+  std::string text;
+  for (const plan::Probe& probe : plan.probes) {
+    if (!IsAttached(probe)) continue;
+    const bpf::ProgramCounters& counter = counters[probe.program];
+    uint64_t per_run = counter.runs == 0 ? 0 : counter.run_time_ns / counter.runs;
+    text += fmt::format("stats: {}: run_cnt {} run_time_ns {} ns/event {}\n", probe.name,
+                        counter.runs, counter.run_time_ns, per_run);
+  }
+  return text;
+}
+
+std::string DurationText(uint64_t ns) {
+  if (ns < 1'000'000) return fmt::format("{} us", ns / 1000);
+  if (ns < 1'000'000'000) return fmt::format("{} ms", ns / 1'000'000);
+  if (ns < 60'000'000'000) return fmt::format("{:.1f} s", static_cast<double>(ns) / 1e9);
+  uint64_t seconds = ns / 1'000'000'000;
+  return fmt::format("{} min {} s", seconds / 60, seconds % 60);
+}
+
+}  // namespace memtrace::session

@@ -1,0 +1,28 @@
+// Notices: what is told on standard error about the tracing itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/plan/plan.h"
+#include "runtime/bpf/run.h"
+
+namespace memtrace::session {
+
+// "tracing kmem:mm_page_alloc (raw_tp mm_page_alloc). Ctrl-C to end." Empty when nothing is
+// attached.
+std::string TracingNotice(const plan::Plan& plan);
+
+// -v: one line per attachment, with what was refused and whether misses are counted; kernel memory
+// planned.
+std::string AttachDetails(const plan::Plan& plan);
+
+// --stats: one line per program. `counters` has one entry per Plan::programs.
+std::string StatisticsLines(const plan::Plan& plan,
+                            const std::vector<bpf::ProgramCounters>& counters);
+
+// "3.2 s", "250 ms", "2 min 5 s".
+std::string DurationText(uint64_t ns);
+
+}  // namespace memtrace::session
