@@ -4,6 +4,7 @@
 // start together. With SECONDS (0: as fast as they can) each spreads its M evenly over that time.
 //   getppid   (the default) M × syscalls:sys_enter_getppid and as many exits
 //   getpgid   M × sys_enter_getpgid, with args.pid = the thread's number, from 0
+//   sequence  M × sys_enter_getpgid, with args.pid = number × 1,000,000 + 0, 1, 2, …
 //   fault     M user page faults (write, not present) in the page ARRAY_ADDRESS + number × page
 // Prints `total T×M`. The threads' comm is the program's.
 
@@ -12,7 +13,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
-enum Mode { kGetppid, kGetpgid, kFault };
+enum Mode { kGetppid, kGetpgid, kSequence, kFault };
 
 struct Worker {
   pthread_t thread;
@@ -25,13 +26,16 @@ struct Worker {
 
 static pthread_barrier_t start;
 
-static void DoOne(const struct Worker* worker) {
+static void DoOne(const struct Worker* worker, uint64_t index) {
   switch (worker->mode) {
     case kGetppid:
       syscall(SYS_getppid);
       break;
     case kGetpgid:
       syscall(SYS_getpgid, worker->number);
+      break;
+    case kSequence:
+      syscall(SYS_getpgid, worker->number * 1000000 + index);
       break;
     case kFault:
       *worker->page = 1;
@@ -50,13 +54,13 @@ static void* Work(void* argument) {
       uint64_t due = began + worker->nanoseconds / worker->calls * i;
       if (due > Now() + 1000000) SleepUntil(due);
     }
-    DoOne(worker);
+    DoOne(worker, i);
   }
   return NULL;
 }
 
 int main(int argc, char** argv) {
-  static const char usage[] = "threads T M [SECONDS [getppid|getpgid|fault]]";
+  static const char usage[] = "threads T M [SECONDS [getppid|getpgid|sequence|fault]]";
   if (argc < 3) Usage(usage);
   uint64_t count = Number(argc, argv, 1, 0);
   uint64_t calls = Number(argc, argv, 2, 0);
@@ -65,6 +69,8 @@ int main(int argc, char** argv) {
   enum Mode mode = kGetppid;
   if (strcmp(name, "getpgid") == 0) {
     mode = kGetpgid;
+  } else if (strcmp(name, "sequence") == 0) {
+    mode = kSequence;
   } else if (strcmp(name, "fault") == 0) {
     mode = kFault;
   } else if (strcmp(name, "getppid") != 0) {
