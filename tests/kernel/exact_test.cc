@@ -1,0 +1,168 @@
+// Counts that are known beforehand come out exactly.
+//
+// The workloads (tests/workloads) do a known number of things; every test compares what memtrace
+// printed with that number, and none allows for a difference.
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/tracer.h"
+
+namespace memtrace::test {
+namespace {
+
+constexpr uint64_t kThreads = 4, kCalls = 250'000, kTotal = kThreads * kCalls;
+const std::string kThreadsCommand = "threads 4 250000";
+const std::string kGetppid = "tracepoint:syscalls:sys_enter_getppid /comm == \"threads\"/ ";
+
+class Exact : public TracerTest {
+ protected:
+  // Runs `program` around `command`; a trace that failed or lost something fails the test.
+  static Trace RunLossless(const std::string& program, const std::string& command) {
+    Trace trace = RunTracer({.program = program, .command = command});
+    EXPECT_EQ(trace.failure, "") << trace.Describe();
+    EXPECT_EQ(trace.exit_status, 0) << trace.Describe();
+    EXPECT_EQ(trace.Lost(""), 0u) << trace.Describe();
+    return trace;
+  }
+};
+
+// ---- Page faults ------------------------------------------------------------------------------
+
+class FreshPages : public Exact, public ::testing::WithParamInterface<uint64_t> {};
+
+TEST_P(FreshPages, FaultOnceEach) {
+  std::string pages = std::to_string(GetParam());
+  Trace trace = RunLossless(
+      "tracepoint:exceptions:page_fault_user /args.address >= 0x100000000000 && "
+      "args.address < 0x100000000000 + " +
+          pages + " * 4096/ { @ = count(); }",
+      "touch " + pages);
+  EXPECT_EQ(trace.Sum("@"), GetParam()) << trace.Describe();
+}
+
+INSTANTIATE_TEST_SUITE_P(Primes, FreshPages, ::testing::Values(1, 101, 1009, 10007));
+
+TEST_F(Exact, FaultsOfAWriteHaveTheirErrorCode) {
+  Trace trace = RunLossless(
+      "tracepoint:exceptions:page_fault_user /args.address >= 0x100000000000 && "
+      "args.address < 0x110000000000/ { @[args.error_code] = count(); }",
+      "touch 1009 0x100000000000 3");
+  // X86_PF_WRITE | X86_PF_USER
+  EXPECT_EQ(trace.Keyed("@"), (std::map<std::string, uint64_t>{{"6", 3 * 1009}}))
+      << trace.Describe();
+}
+
+TEST_F(Exact, FaultsOfSeveralThreads) {
+  Trace trace = RunLossless(
+      "tracepoint:exceptions:page_fault_user /args.address >= 0x100000000000 && "
+      "args.address < 0x110000000000/ { @[args.address] = count(); @all++; }",
+      "threads 4 20000 0 fault");
+  EXPECT_EQ(trace.Keyed("@").size(), 4u) << trace.Describe();
+  for (const auto& [address, count] : trace.Keyed("@")) EXPECT_EQ(count, 20000u) << address;
+  EXPECT_EQ(trace.Sum("@all"), 80000u);
+}
+
+// ---- Concurrent updates -----------------------------------------------------------------------
+
+struct Update {
+  const char* name;
+  const char* statement;
+};
+
+class ConcurrentUpdates : public Exact, public ::testing::WithParamInterface<Update> {};
+
+// The sum of what is printed, whatever the keys.
+uint64_t Total(const Trace& trace) {
+  uint64_t sum = trace.Sum("@x") + trace.BucketTotal();
+  for (const auto& [key, value] : trace.Keyed("@x")) sum += value;
+  return sum;
+}
+
+TEST_P(ConcurrentUpdates, AddUp) {
+  Trace trace = RunLossless(kGetppid + "{ " + GetParam().statement + " }", kThreadsCommand);
+  EXPECT_EQ(Total(trace), kTotal) << trace.Describe();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Statements, ConcurrentUpdates,
+    ::testing::Values(Update{"Increment", "@x++;"}, Update{"PrefixIncrement", "++@x;"},
+                      Update{"AddAssign", "@x += 1;"}, Update{"IncrementByCpu", "@x[cpu]++;"},
+                      Update{"IncrementByComm", "@x[comm]++;"},
+                      Update{"IncrementByTid", "@x[tid] += 1;"}, Update{"Count", "@x = count();"},
+                      Update{"CountByComm", "@x[comm] = count();"},
+                      Update{"CountByCpuAndTid", "@x[cpu, tid] = count();"},
+                      Update{"Sum", "@x = sum(1);"}, Update{"SumByComm", "@x[comm] = sum(1);"},
+                      Update{"Hist", "@x = hist(tid);"},
+                      Update{"HistByComm", "@x[comm] = hist(tid);"},
+                      Update{"Lhist", "@x = lhist(tid % 10, 0, 10, 1);"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_F(Exact, IncrementsOnARawTracepoint) {
+  // 110 is getppid on x86-64.
+  Trace trace = RunLossless(
+      "rawtracepoint:sys_enter /comm == \"threads\" && args.id == 110/ { @x++; @y = count(); }",
+      kThreadsCommand);
+  EXPECT_EQ(trace.Sum("@x"), kTotal) << trace.Describe();
+  EXPECT_EQ(trace.Sum("@y"), kTotal);
+}
+
+TEST_F(Exact, EveryMapOfAClauseCountsTheSame) {
+  Trace trace =
+      RunLossless(kGetppid + "{ @x++; @cpu[cpu]++; @n = count(); @s = sum(3); @mean = avg(7); }",
+                  kThreadsCommand);
+  uint64_t by_cpu = 0;
+  for (const auto& [cpu, count] : trace.Keyed("@cpu")) by_cpu += count;
+  EXPECT_EQ(trace.Sum("@x"), kTotal) << trace.Describe();
+  EXPECT_EQ(by_cpu, kTotal);
+  EXPECT_EQ(trace.Sum("@n"), kTotal);
+  EXPECT_EQ(trace.Sum("@s"), 3 * kTotal);
+  EXPECT_EQ(trace.Sum("@mean"), 7u);
+}
+
+TEST_F(Exact, MinimaAndMaximaOfConcurrentValues) {
+  Trace trace = RunLossless(
+      "tracepoint:syscalls:sys_enter_getpgid /comm == \"threads\"/ "
+      "{ @low = min(args.pid); @high = max(args.pid); @n = count(); }",
+      "threads 4 100000 0 sequence");
+  EXPECT_EQ(trace.Values("@low"), std::vector<uint64_t>{0}) << trace.Describe();
+  EXPECT_EQ(trace.Values("@high"), std::vector<uint64_t>{3'099'999});
+  EXPECT_EQ(trace.Sum("@n"), 400'000u);
+}
+
+TEST_F(Exact, EnterAndExitPairPerThread) {
+  Trace trace = RunLossless(
+      "tracepoint:syscalls:sys_enter_clock_nanosleep /comm == \"slowcall\"/ { @s[tid] = nsecs; } "
+      "tracepoint:syscalls:sys_exit_clock_nanosleep /@s[tid]/ "
+      "{ @us = min((nsecs - @s[tid]) / 1000); @n = count(); delete(@s[tid]); }",
+      "slowcall 50 2000");
+  EXPECT_EQ(trace.Sum("@n"), 50u) << trace.Describe();
+  EXPECT_GE(trace.Sum("@us"), 2000u);
+  EXPECT_LT(trace.Sum("@us"), 50'000u);
+  EXPECT_TRUE(trace.Keyed("@s").empty());
+}
+
+TEST_F(Exact, ForksAndExits) {
+  Trace trace = RunLossless(
+      "tracepoint:sched:sched_process_fork /comm == \"forkexit\"/ { @forks = count(); } "
+      "tracepoint:sched:sched_process_exit /comm == \"forkexit\"/ { @exits = count(); }",
+      "forkexit 211");
+  EXPECT_EQ(trace.Sum("@forks"), 211u) << trace.Describe();
+  EXPECT_EQ(trace.Sum("@exits"), 212u);
+}
+
+TEST_F(Exact, GrowthOfTheBreak) {
+  // Two user stacks: 5 × 4 KiB and 3 × 8 KiB.
+  Trace trace = RunLossless(
+      "tracepoint:syscalls:sys_exit_brk /comm == \"brkgrow\"/ "
+      "{ if (@last[tid] && args.ret > @last[tid]) { @grown = sum(args.ret - @last[tid]); "
+      "@calls[args.ret - @last[tid]] = count(); } @last[tid] = args.ret; }",
+      "brkgrow");
+  std::map<std::string, uint64_t> calls = trace.Keyed("@calls");
+  EXPECT_EQ(calls["4096"], 5u) << trace.Describe();
+  EXPECT_EQ(calls["8192"], 3u);
+}
+
+}  // namespace
+}  // namespace memtrace::test
