@@ -148,6 +148,7 @@ struct Action {
   uint32_t record_size = 8;
   Index map = kNoIndex;
   int64_t top = 0, div = 0;       // 0: not given
+  bool closed_window = false;     // kPrintMap, kClear, kZero: of the copy that is not written to
 };
 
 enum class ProgramType : uint8_t { kRawTracepoint, kTracepoint, kPerfEvent, kTracing };
@@ -213,6 +214,7 @@ enum class LossCause : uint8_t {
   kStackTableFull,
   kStackCollision, // two stacks with one hash: the later one is lost
   kRetry,          // min/max: compare-and-swap gave up
+  kLoopLimit,      // a loop was ended at 8,388,608 rounds
 };
 
 // One counter (u64 in mt_state at losses_offset + 8 × index).
@@ -239,6 +241,7 @@ struct Plan {
   uint32_t state_size = 0;     // bytes of mt_state
   uint32_t window_offset = 0;  // u32: the copy (0 or 1) that events write to
   uint32_t losses_offset = 0;
+  uint32_t start_time_offset = 0;  // u64: bpf_ktime_get_boot_ns() when tracing began, written by the reader
   std::vector<Type> types;
   std::vector<Map> maps;
   std::vector<Action> actions;

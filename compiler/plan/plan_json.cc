@@ -37,7 +37,7 @@ MT_WORDS(TracingTarget, "none", "typed_tracepoint", "entry", "exit");
 MT_WORDS(AttachKind, "begin", "end", "interval", "raw_tracepoint", "tracepoint", "software",
          "profile", "tracing");
 MT_WORDS(LossCause, "ring_full", "map_full", "read_failed", "truncated", "scratch_busy",
-         "stack_failed", "stack_table_full", "stack_collision", "retry");
+         "stack_failed", "stack_table_full", "stack_collision", "retry", "loop_limit");
 #undef MT_WORDS
 
 static_assert(Words<TypeKind>::kAll.size() == static_cast<size_t>(TypeKind::kProbeName) + 1);
@@ -48,7 +48,7 @@ static_assert(Words<ActionKind>::kAll.size() == static_cast<size_t>(ActionKind::
 static_assert(Words<ProgramType>::kAll.size() == static_cast<size_t>(ProgramType::kTracing) + 1);
 static_assert(Words<TracingTarget>::kAll.size() == static_cast<size_t>(TracingTarget::kExit) + 1);
 static_assert(Words<AttachKind>::kAll.size() == static_cast<size_t>(AttachKind::kTracing) + 1);
-static_assert(Words<LossCause>::kAll.size() == static_cast<size_t>(LossCause::kRetry) + 1);
+static_assert(Words<LossCause>::kAll.size() == static_cast<size_t>(LossCause::kLoopLimit) + 1);
 
 // ---- The fields of each struct ------------------------------------------------------------------
 
@@ -139,6 +139,7 @@ void Visit(V& visit, S& action) {
   visit("map", action.map);
   visit("top", action.top);
   visit("div", action.div);
+  visit("closed_window", action.closed_window);
 }
 
 template <typename V, typename S>
@@ -205,6 +206,7 @@ void Visit(V& visit, S& plan) {
   visit("state_size", plan.state_size);
   visit("window_offset", plan.window_offset);
   visit("losses_offset", plan.losses_offset);
+  visit("start_time_offset", plan.start_time_offset);
   visit("types", plan.types);
   visit("maps", plan.maps);
   visit("actions", plan.actions);

@@ -1,6 +1,5 @@
 #include "runtime/session/actions.h"
 
-#include <algorithm>
 #include <cstring>
 #include <ctime>
 
@@ -14,15 +13,14 @@ Actions::Actions(const plan::Plan& plan, bpf::MapStore& store, events::Resolver&
                  symbols::Symbolizer& symbolizer, output::Sink& sink)
     : plan_(plan), store_(store), resolver_(resolver), symbolizer_(symbolizer), sink_(sink) {}
 
-void Actions::Handle(events::Bytes record, std::span<const plan::Index> aside) {
+void Actions::Handle(events::Bytes record) {
   mt_record_header header;
   MT_CHECK(record.size() >= sizeof header, "a record has a header");
   std::memcpy(&header, record.data(), sizeof header);
   MT_CHECK(header.action < plan_.actions.size(), "a record names an action of the plan");
   const plan::Action& action = plan_.actions[header.action];
   Decode(action, record);
-  bool is_aside = std::find(aside.begin(), aside.end(), action.map) != aside.end();
-  Run(action, is_aside ? bpf::Copy::kAside : bpf::Copy::kCurrent);
+  Run(action, action.closed_window ? bpf::Copy::kAside : bpf::Copy::kCurrent);
 }
 
 void Actions::Decode(const plan::Action& action, events::Bytes record) {

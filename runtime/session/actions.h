@@ -20,9 +20,7 @@ class Actions {
   Actions(const plan::Plan& plan, bpf::MapStore& store, events::Resolver& resolver,
           symbols::Symbolizer& symbolizer, output::Sink& sink);
 
-  // `aside`: maps that were exchanged for the interval that runs now. Their prints and clears mean
-  // the copy set aside.
-  void Handle(events::Bytes record, std::span<const plan::Index> aside);
+  void Handle(events::Bytes record);
 
   // Prints a map unless it was never written or is empty.
   void PrintMap(plan::Index map, bpf::Copy copy, int64_t top, int64_t div);

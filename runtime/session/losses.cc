@@ -99,6 +99,8 @@ Loss Describe(const plan::Plan& plan, const Group& group) {
       return loss("stack_collision", fmt::format("{} stack{} (hash collision)", n, s));
     case plan::LossCause::kRetry:
       return loss("retry", fmt::format("{} update{} of {} (contended)", n, s, group.subject));
+    case plan::LossCause::kLoopLimit:
+      return loss("loop_limit", fmt::format("{} loop{} cut short{}", n, s, Place(group.lines)));
   }
   MT_UNREACHABLE("a loss cause outside its enum");
 }

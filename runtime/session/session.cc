@@ -37,9 +37,9 @@ constexpr uint64_t kReservedPatienceNs = 1'000'000'000;
 // read.
 constexpr uint64_t kMemoryWorthAsking = 64 << 20;
 
-uint64_t MonotonicNow() {
+uint64_t Now(clockid_t clock) {
   timespec time;
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  ::clock_gettime(clock, &time);
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
@@ -110,7 +110,7 @@ class Session {
   Result<Done> RunPrograms(plan::AttachKind kind);
   Result<Done> RunInterval(const plan::Probe& probe);
   void Drain();
-  void DrainTo(uint64_t position, std::span<const plan::Index> aside);
+  void DrainTo(uint64_t position);
   void SkipTo(uint64_t position);
   bool WaitForFront(uint64_t deadline);
   bool ShouldStop() const;
@@ -178,7 +178,10 @@ Result<Done> Session::Start() {
   if (options_.statistics) {
     MT_ASSIGN_OR_RETURN(statistics_, bpf::EnableRunTimeStatistics());
   }
-  started_ns_ = MonotonicNow();
+  started_ns_ = Now(CLOCK_MONOTONIC);
+  if (plan_.start_time_offset != 0) {
+    machine_->state.SetWord(plan_.start_time_offset, Now(CLOCK_BOOTTIME));
+  }
   MT_RETURN_IF_ERROR(RunPrograms(plan::AttachKind::kBegin));
   if (ShouldStop()) return Done{};
 
@@ -221,14 +224,14 @@ Result<Done> Session::Trace() {
 Result<Done> Session::Finish() {
   EventLoop::LetSignalsKill();
   sink_.Flush();  // nobody should wait for output while perf events are closed
-  ended_ns_ = MonotonicNow();
+  ended_ns_ = Now(CLOCK_MONOTONIC);
   attachments_.Detach();
   if (ring_) {
     // exit() and --max-events mean that nothing after them is shown.
     if (IsSated()) {
       SkipTo(ring_->produced());
     } else {
-      DrainTo(ring_->produced(), {});
+      DrainTo(ring_->produced());
     }
   }
   MT_RETURN_IF_ERROR(RunPrograms(plan::AttachKind::kEnd));
@@ -270,7 +273,7 @@ Result<Done> Session::RunPrograms(plan::AttachKind kind) {
     if (probe.kind != kind) continue;
     MT_RETURN_IF_ERROR(
         bpf::RunOnce(machine_->loaded.program_fd(probe.program)).WithContext(probe.name));
-    if (ring_) DrainTo(ring_->produced(), {});
+    if (ring_) DrainTo(ring_->produced());
   }
   return Done{};
 }
@@ -284,7 +287,7 @@ Result<Done> Session::RunInterval(const plan::Probe& probe) {
   if (!program.swaps.empty()) MT_RETURN_IF_ERROR(machine_->store.Swap(program.swaps));
   MT_RETURN_IF_ERROR(
       bpf::RunOnce(machine_->loaded.program_fd(probe.program)).WithContext(probe.name));
-  if (ring_) DrainTo(ring_->produced(), program.swaps);
+  if (ring_) DrainTo(ring_->produced());
   return Done{};
 }
 
@@ -299,20 +302,20 @@ void Session::Drain() {
   while (ring_->consumed() < end && !ShouldStop()) {
     events::Bytes record = ring_->Front();
     if (record.empty()) break;
-    machine_->actions.Handle(record, {});
+    machine_->actions.Handle(record);
     ring_->Pop();
   }
   if (!is_idle) sink_.Flush();
 }
 
 // Handles everything reserved before `position`, waiting for what is still being written.
-void Session::DrainTo(uint64_t position, std::span<const plan::Index> aside) {
-  uint64_t deadline = MonotonicNow() + kReservedPatienceNs;
+void Session::DrainTo(uint64_t position) {
+  uint64_t deadline = Now(CLOCK_MONOTONIC) + kReservedPatienceNs;
   bool was_sated = IsSated();  // then only end has something to say, and all of it
   while (ring_->consumed() < position) {
     if (!WaitForFront(deadline)) break;
     if (ring_->consumed() >= position) break;
-    machine_->actions.Handle(ring_->Front(), aside);
+    machine_->actions.Handle(ring_->Front());
     ring_->Pop();
     if (!was_sated && IsSated()) break;
   }
@@ -320,7 +323,7 @@ void Session::DrainTo(uint64_t position, std::span<const plan::Index> aside) {
 }
 
 void Session::SkipTo(uint64_t position) {
-  uint64_t deadline = MonotonicNow() + kReservedPatienceNs;
+  uint64_t deadline = Now(CLOCK_MONOTONIC) + kReservedPatienceNs;
   while (ring_->consumed() < position && WaitForFront(deadline)) {
     if (ring_->consumed() < position) ring_->Pop();
   }
@@ -329,7 +332,7 @@ void Session::SkipTo(uint64_t position) {
 // False when the oldest record is still not written at `deadline`, or when there is none.
 bool Session::WaitForFront(uint64_t deadline) {
   while (ring_->Front().empty()) {
-    if (ring_->consumed() == ring_->produced() || MonotonicNow() > deadline) return false;
+    if (ring_->consumed() == ring_->produced() || Now(CLOCK_MONOTONIC) > deadline) return false;
     ::sched_yield();
   }
   return true;

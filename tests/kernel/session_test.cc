@@ -77,6 +77,7 @@ plan::Plan FixturePlan() {
   plan.actions[2].kind = plan::ActionKind::kPrintMap;
   plan.actions[3].kind = plan::ActionKind::kClear;
   plan.actions[2].map = plan.actions[3].map = 0;
+  plan.actions[2].closed_window = plan.actions[3].closed_window = true;
   for (const char* name : {"begin", "begin_exit", "end", "event", "interval", "flood"}) {
     plan.programs.emplace_back().symbol = name;
   }

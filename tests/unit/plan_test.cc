@@ -21,6 +21,7 @@ Plan FullPlan() {
   plan.state_size = 4096;
   plan.window_offset = 16;
   plan.losses_offset = 24;
+  plan.start_time_offset = 32;
   plan.types.push_back(
       {.kind = TypeKind::kEnum,
        .size = 4,
