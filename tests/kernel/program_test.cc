@@ -43,6 +43,20 @@ TEST_F(Program, WildcardAndExactNameOfOneEvent) {
   EXPECT_EQ(all["tracepoint:syscalls:sys_enter_getppid"], 10'000u) << trace.Describe();
 }
 
+// A 32-bit call has numbers of its own: 110 is getppid only for 64-bit ones.
+TEST_F(Program, SystemCallsOf32BitsAreToldApart) {
+  Trace trace = RunLossless(
+      "tracepoint:syscalls:sys_enter_getppid /comm == \"compat\"/ { @enter = count(); } "
+      "tracepoint:syscalls:sys_exit_getppid /comm == \"compat\"/ { @exit = count(); } "
+      "tracepoint:syscalls:sys_enter_getp* /comm == \"compat\"/ { @wild[probe] = count(); }",
+      "compat 1000");
+  if (!trace.Reported("total")) GTEST_SKIP() << "no 32-bit system calls here";
+  EXPECT_EQ(trace.Sum("@enter"), 1000u) << trace.Describe();
+  EXPECT_EQ(trace.Sum("@exit"), 1000u) << trace.Describe();
+  std::map<std::string, uint64_t> expected = {{"tracepoint:syscalls:sys_enter_getppid", 1000}};
+  EXPECT_EQ(trace.Keyed("@wild"), expected) << trace.Describe();
+}
+
 TEST_F(Program, OneClauseWithAListOfProbes) {
   Trace trace = RunLossless(
       "tracepoint:syscalls:sys_enter_getppid, tracepoint:syscalls:sys_exit_getppid "
