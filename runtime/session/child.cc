@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +76,7 @@ Child::Child(Child&& other) noexcept
     : command_(std::move(other.command_)),
       pid_(std::exchange(other.pid_, -1)),
       status_(other.status_),
+      on_exit_(std::move(other.on_exit_)),
       go_(std::move(other.go_)),
       failure_(std::move(other.failure_)) {}
 
@@ -86,6 +88,8 @@ Child::~Child() {
     ::waitpid(pid_, nullptr, 0);
   } else {
     ::kill(pid_, SIGTERM);
+    // A watched child gets the signal through us.
+    for (int i = 0; on_exit_ && i < 100 && !Poll(); ++i) ::usleep(1000);
   }
 }
 
@@ -102,10 +106,32 @@ Result<Done> Child::Release() {
   return Done{};
 }
 
+void Child::WatchExits(std::function<void(pid_t)> on_exit) {
+  constexpr long kOptions = PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+  if (::ptrace(PTRACE_SEIZE, pid_, nullptr, kOptions) == 0) on_exit_ = std::move(on_exit);
+}
+
+void Child::HandleStop(pid_t pid, int status) {
+  int event = status >> 16;
+  long signal = WSTOPSIG(status);
+  if (event == PTRACE_EVENT_STOP && signal != SIGTRAP) {
+    // Stopped by SIGSTOP or the terminal: it stays so.
+    ::ptrace(PTRACE_LISTEN, pid, nullptr, nullptr);
+    return;
+  }
+  if (event == PTRACE_EVENT_EXIT) on_exit_(pid);
+  ::ptrace(PTRACE_CONT, pid, nullptr, event == 0 ? signal : 0);
+}
+
 std::optional<int> Child::Poll() {
   int status;
-  if (!status_ && ::waitpid(pid_, &status, WNOHANG) == pid_) {
-    status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  pid_t pid;
+  while ((pid = ::waitpid(on_exit_ ? -1 : pid_, &status, WNOHANG | __WALL)) > 0) {
+    if (WIFSTOPPED(status)) {
+      if (on_exit_) HandleStop(pid, status);
+    } else if (pid == pid_) {
+      status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
   }
   return status_;
 }

@@ -75,6 +75,14 @@ Result<Done> CheckMemory(const plan::Plan& plan) {
                   planned >> 20, available_kb >> 10));
 }
 
+bool NamesUserAddresses(const plan::Plan& plan) {
+  for (const plan::Type& type : plan.types) {
+    if (type.kind == plan::TypeKind::kUserStack || type.kind == plan::TypeKind::kUserSymbol)
+      return true;
+  }
+  return false;
+}
+
 // What exists only while something is loaded, in the order in which the parts need each other.
 struct Machine {
   Machine(const plan::Plan& plan, bpf::Loaded loaded_object, bpf::State mapped_state,
@@ -159,6 +167,10 @@ Result<Done> Session::Prepare() {
   if (options_.command) {
     MT_ASSIGN_OR_RETURN(Child child, Child::Fork(*options_.command, oom_score_adj));
     child_.emplace(std::move(child));
+    if (NamesUserAddresses(plan_)) {
+      child_->WatchExits(
+          [this](pid_t pid) { symbolizer_.NoteProcess(static_cast<uint32_t>(pid)); });
+    }
   }
   return Done{};
 }

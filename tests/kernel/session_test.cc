@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +29,8 @@ using Clock = std::chrono::steady_clock;
 
 // Layout of mt_state in bpf/session.bpf.c.
 constexpr uint32_t kSlots = 64, kSlotSize = 16, kCopySize = kSlots * kSlotSize, kCounts = 64;
+
+constexpr long kEventCall = 5000;  // what the program `event` counts
 
 enum Program : plan::Index { kBegin, kBeginExit, kEnd, kEvent, kInterval, kFlood };
 
@@ -176,7 +177,7 @@ TEST_F(SessionTest, ASignalEndsItAndMapsArePrinted) {
                   ProbeOf(plan::AttachKind::kEnd, kEnd)};
   Outcome outcome = Run({}, [](pid_t pid) {
     WaitMs(300);
-    for (int i = 0; i < 1000; ++i) ::syscall(SYS_getppid);
+    for (int i = 0; i < 1000; ++i) ::syscall(kEventCall);
     ::kill(pid, SIGINT);
   });
   EXPECT_EQ(outcome.status, 0) << outcome.err;
@@ -192,7 +193,7 @@ TEST_F(SessionTest, IntervalsAddUp) {
   options.duration_ns = 1'500'000'000;
   Outcome outcome = Run(options, [](pid_t) {
     for (auto end = Clock::now() + std::chrono::milliseconds(1200); Clock::now() < end;) {
-      ::syscall(SYS_getppid);
+      ::syscall(kEventCall);
     }
   });
   EXPECT_EQ(outcome.status, 0) << outcome.err;
@@ -231,6 +232,28 @@ TEST_F(SessionTest, ACommandRunsOnceAllIsAttachedAndItsEndIsTheEnd) {
   Outcome outcome = Run(options);
   EXPECT_EQ(outcome.status, 1);
   EXPECT_EQ(outcome.err, "run /no/such/program: No such file or directory\n");
+}
+
+// The command is watched when its addresses need names: signals, forks and exits go on as they
+// would.
+TEST_F(SessionTest, AWatchedCommandBehavesAsUsual) {
+  plan_.probes = {ProbeOf(plan::AttachKind::kRawTracepoint, kEvent)};
+  plan_.types.emplace_back().kind = plan::TypeKind::kUserStack;
+  session::Options options;
+  options.exit_status = true;
+  options.command = "trap 'exit 6' USR1; (exit 3); echo $? >&2; kill -USR1 $$; sleep 5";
+  Outcome outcome = Run(options);
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_EQ(outcome.err, "3\n");
+  options.command = "kill -KILL $$";
+  EXPECT_EQ(Run(options).status, 128 + SIGKILL);
+  // A command that outlives the session is ended.
+  options.command = "sleep 1000.25";
+  options.exit_status = false;
+  options.duration_ns = 100'000'000;
+  EXPECT_EQ(Run(options).status, 0);
+  WaitMs(50);
+  EXPECT_NE(::system("pgrep -f '[s]leep 1000.25' >/dev/null"), 0);
 }
 
 TEST_F(SessionTest, AClosedPipeEndsItQuietly) {
