@@ -20,8 +20,8 @@ Error Malformed(std::string_view what) {
   return Error(ErrorKind::kInvalid, "BTF: " + std::string(what));
 }
 
-// Bytes that follow the first 12 of a type, or -1 for a kind that is not known: without its size the
-// next type cannot be found.
+// Bytes that follow the first 12 of a type, or -1 for a kind that is not known: without its size
+// the next type cannot be found.
 int64_t RestSize(BtfKind kind, uint32_t length) {
   switch (kind) {
     case BtfKind::kPtr:
@@ -56,9 +56,7 @@ int64_t RestSize(BtfKind kind, uint32_t length) {
 
 }  // namespace
 
-void Unmap::operator()(const char* address) const {
-  ::munmap(const_cast<char*>(address), size);
-}
+void Unmap::operator()(const char* address) const { ::munmap(const_cast<char*>(address), size); }
 
 Result<Btf> Btf::Parse(std::string data, types::TypeTable& types, Btf* base) {
   if (data.size() < kHeaderSize) return Malformed("shorter than its header");
@@ -72,7 +70,7 @@ Result<Btf> Btf::Parse(std::string data, types::TypeTable& types, Btf* base) {
 
 Result<Btf> Btf::Open(const std::filesystem::path& path, types::TypeTable& types, Btf* base) {
   MT_ASSIGN_OR_RETURN(UniqueFd fd, OpenForRead(path));
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd.get(), &status) == 0 && status.st_size >= static_cast<off_t>(kHeaderSize)) {
     size_t size = status.st_size;
     void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd.get(), 0);

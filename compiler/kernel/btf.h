@@ -1,9 +1,9 @@
 // A direct, lazy reader of BPF Type Format data (Documentation/bpf/btf.rst in the kernel tree).
 //
-// Opening costs one mapping of the file and one pass that notes where each type begins; names are compared
-// only when something is looked up, and a type is turned into types::Type only when it is asked for, so
-// a script that never uses BTF never pays. No libbpf: it would parse all of it and keep 12 MB.
-// Malformed data gives an error, never a crash: every offset is checked.
+// Opening costs one mapping of the file and one pass that notes where each type begins; names are
+// compared only when something is looked up, and a type is turned into types::Type only when it is
+// asked for, so a script that never uses BTF never pays. No libbpf: it would parse all of it and
+// keep 12 MB. Malformed data gives an error, never a crash: every offset is checked.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,26 @@ namespace memtrace::kernel {
 
 // Values of BTF_KIND_*.
 enum class BtfKind : uint8_t {
-  kUnknown = 0, kInt = 1, kPtr = 2, kArray = 3, kStruct = 4, kUnion = 5, kEnum = 6, kFwd = 7,
-  kTypedef = 8, kVolatile = 9, kConst = 10, kRestrict = 11, kFunc = 12, kFuncProto = 13, kVar = 14,
-  kDatasec = 15, kFloat = 16, kDeclTag = 17, kTypeTag = 18, kEnum64 = 19,
+  kUnknown = 0,
+  kInt = 1,
+  kPtr = 2,
+  kArray = 3,
+  kStruct = 4,
+  kUnion = 5,
+  kEnum = 6,
+  kFwd = 7,
+  kTypedef = 8,
+  kVolatile = 9,
+  kConst = 10,
+  kRestrict = 11,
+  kFunc = 12,
+  kFuncProto = 13,
+  kVar = 14,
+  kDatasec = 15,
+  kFloat = 16,
+  kDeclTag = 17,
+  kTypeTag = 18,
+  kEnum64 = 19,
 };
 
 struct FunctionParameter {
@@ -48,32 +65,34 @@ class Btf {
   Btf(Btf&&) = default;
   Btf& operator=(Btf&&) = default;
 
-  // `data` is the content of /sys/kernel/btf/vmlinux (or a module's, then `base` is vmlinux and must
-  // outlive the result). `types` must outlive it too.
+  // `data` is the content of /sys/kernel/btf/vmlinux (or a module's, then `base` is vmlinux and
+  // must outlive the result). `types` must outlive it too.
   static Result<Btf> Parse(std::string data, types::TypeTable& types, Btf* base = nullptr);
 
-  // The same for a file. It is mapped where the file can be (/sys/kernel/btf since Linux a539e2a6d51d
+  // The same for a file. It is mapped where the file can be (/sys/kernel/btf since Linux
+  // a539e2a6d51d
   // ("btf: Allow mmap of vmlinux btf") in v6.16; copying 5 MB costs 3 ms), and read otherwise.
   static Result<Btf> Open(const std::filesystem::path& path, types::TypeTable& types,
                           Btf* base = nullptr);
 
-  // The id of the first type with that name and kind, or 0; a module's own types come before those of
-  // its base. A linear scan; results are remembered.
+  // The id of the first type with that name and kind, or 0; a module's own types come before those
+  // of its base. A linear scan; results are remembered.
   uint32_t FindId(std::string_view name, BtfKind kind) const;
 
   // types::Type for an id; qualifiers and typedefs are looked through (a bool typedef stays bool, a
-  // pointer with the "user" type tag points to user space). A struct comes back incomplete; a forward
-  // declaration is resolved to the definition of that name when there is one. char[N] is string[N], a
-  // 16-byte integer an array of two uint64, a floating-point number an array of bytes. Error() for
-  // an id or a chain of types that no compiler would emit.
+  // pointer with the "user" type tag points to user space). A struct comes back incomplete; a
+  // forward declaration is resolved to the definition of that name when there is one. char[N] is
+  // string[N], a 16-byte integer an array of two uint64, a floating-point number an array of bytes.
+  // Error() for an id or a chain of types that no compiler would emit.
   types::Type TypeOf(uint32_t id);
 
-  // Fills in the members of a struct or union that came from this Btf, and of the structs and unions
-  // without a name inside it. Does nothing when it is complete.
+  // Fills in the members of a struct or union that came from this Btf, and of the structs and
+  // unions without a name inside it. Does nothing when it is complete.
   void Complete(types::Type type);
 
-  // By C spelling without or with its keyword: "struct task_struct", "task_struct", "enum zone_type",
-  // "gfp_t", "unsigned long"; with `*` behind it for pointers. Empty handle when unknown.
+  // By C spelling without or with its keyword: "struct task_struct", "task_struct", "enum
+  // zone_type", "gfp_t", "unsigned long"; with `*` behind it for pointers. Empty handle when
+  // unknown.
   types::Type TypeNamed(std::string_view c_name);
 
   // A global enumerator by name ("PGSCAN_KSWAPD"): its enum and value. Null when there is none. The
@@ -87,7 +106,8 @@ class Btf {
   // Prototype of a kernel function by name, with its parameter names.
   Result<FunctionPrototype> Prototype(std::string_view function);
 
-  // Prototype of a raw tracepoint's program: the types of `btf_trace_NAME` joined with the parameter names of
+  // Prototype of a raw tracepoint's program: the types of `btf_trace_NAME` joined with the
+  // parameter names of
   // `__bpf_trace_NAME` or `__traceiter_NAME`, the leading `void *__data` dropped.
   Result<FunctionPrototype> RawTracepoint(std::string_view name);
   // Names of all raw tracepoints, sorted.
@@ -105,16 +125,16 @@ class Btf {
  private:
   // The 12 bytes that every type begins with, and where the rest of it lies.
   struct RawType {
-    uint32_t name = 0;          // offset into the strings
+    uint32_t name = 0;  // offset into the strings
     BtfKind kind = BtfKind::kUnknown;
     bool kind_flag = false;
-    uint32_t length = 0;        // members, parameters, values …
+    uint32_t length = 0;  // members, parameters, values …
     uint32_t size_or_type = 0;
-    size_t rest = 0;            // offset into data_
+    size_t rest = 0;  // offset into data_
   };
   Btf() = default;
   static Result<Btf> Index(Btf btf);
-  const Btf& Owner(uint32_t id) const { 
+  const Btf& Owner(uint32_t id) const {
     return base_ != nullptr && id < first_id_ ? *base_ : *this;
   }
   uint32_t Word(size_t offset) const;
@@ -136,8 +156,8 @@ class Btf {
   bool IsChar(uint32_t id) const;
   FunctionPrototype PrototypeOf(uint32_t id);
 
-  std::string storage_;                          // what data_ shows when it was read
-  std::unique_ptr<const char, Unmap> mapping_;   // or when it was mapped
+  std::string storage_;                         // what data_ shows when it was read
+  std::unique_ptr<const char, Unmap> mapping_;  // or when it was mapped
   std::string_view data_;
   size_t strings_begin_ = 0, strings_size_ = 0;  // in data_
   uint32_t first_id_ = 1;                        // of this object's own types

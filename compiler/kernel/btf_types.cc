@@ -8,8 +8,8 @@
 namespace memtrace::kernel {
 namespace {
 
-// Longest chain of pointers, arrays, qualifiers and typedefs that is followed. The kernel's longest has
-// about ten; only malformed data, where a chain ends in itself, has more.
+// Longest chain of pointers, arrays, qualifiers and typedefs that is followed. The kernel's longest
+// has about ten; only malformed data, where a chain ends in itself, has more.
 constexpr int kMaxDepth = 64;
 
 // BTF_INT_* of the word behind an integer.
@@ -30,8 +30,9 @@ uint32_t AlignmentFor(uint32_t size) {
   return 1;
 }
 
-// Where a bitfield's bits lie: counted from an aligned unit of its type when the unit lies inside the
-// struct and holds all the bits, so that one load reads them; from their first byte otherwise (packed).
+// Where a bitfield's bits lie: counted from an aligned unit of its type when the unit lies inside
+// the struct and holds all the bits, so that one load reads them; from their first byte otherwise
+// (packed).
 void PlaceBits(types::Member& member, uint32_t first_bit, uint32_t bits, uint32_t struct_size) {
   uint32_t unit = std::max<uint32_t>(member.type->size, 1);
   uint32_t offset = first_bit / (unit * 8) * unit;
@@ -75,25 +76,39 @@ types::Type Btf::Resolve(uint32_t id, int depth) {
   RawType raw = Raw(id);
   types::Type type = types_->Error();
   switch (raw.kind) {
-    case BtfKind::kInt: type = IntOf(raw); break;
-    case BtfKind::kPtr: type = PointerTo(raw.size_or_type, depth); break;
-    case BtfKind::kArray: type = ArrayOf(raw, depth); break;
+    case BtfKind::kInt:
+      type = IntOf(raw);
+      break;
+    case BtfKind::kPtr:
+      type = PointerTo(raw.size_or_type, depth);
+      break;
+    case BtfKind::kArray:
+      type = ArrayOf(raw, depth);
+      break;
     case BtfKind::kStruct:
-    case BtfKind::kUnion: type = NominalOf(id, raw); break;
+    case BtfKind::kUnion:
+      type = NominalOf(id, raw);
+      break;
     case BtfKind::kEnum:
-    case BtfKind::kEnum64: type = EnumOf(id, raw); break;
-    case BtfKind::kFwd: type = ForwardOf(id, raw); break;
+    case BtfKind::kEnum64:
+      type = EnumOf(id, raw);
+      break;
+    case BtfKind::kFwd:
+      type = ForwardOf(id, raw);
+      break;
     case BtfKind::kFloat:
       type = types_->Array(types_->Int(1, false), std::min<uint32_t>(raw.size_or_type, 16));
       break;
-    case BtfKind::kFunc: return Resolve(raw.size_or_type, depth + 1);
+    case BtfKind::kFunc:
+      return Resolve(raw.size_or_type, depth + 1);
     case BtfKind::kFuncProto: {
       types::TypeInfo* info = types_->NewNominal(types::Kind::kFunction, "");
       info->btf_id = id;
       type = types::Type(info);
       break;
     }
-    case BtfKind::kVar: return Resolve(raw.size_or_type, depth + 1);
+    case BtfKind::kVar:
+      return Resolve(raw.size_or_type, depth + 1);
     case BtfKind::kUnknown:
     case BtfKind::kTypedef:
     case BtfKind::kVolatile:
@@ -195,7 +210,8 @@ void Btf::Complete(types::Type type) {
       continue;
     }
     auto found = nominals_.find(next->btf_id);
-    // A forward declaration without a definition stays incomplete, and so does another table's type.
+    // A forward declaration without a definition stays incomplete, and so does another table's
+    // type.
     if (found == nominals_.end() || found->second != &*next) continue;
     AddMembers(*found->second, Raw(next->btf_id));
     for (const types::Member& member : next->members) {
@@ -304,12 +320,12 @@ FunctionPrototype Btf::PrototypeOf(uint32_t id) {
 Result<FunctionPrototype> Btf::Prototype(std::string_view function) {
   uint32_t id = FindId(function, BtfKind::kFunc);
   if (id == 0) {
-    return Error(ErrorKind::kNotFound,
-                 "the kernel's BTF has no function " + std::string(function));
+    return Error(ErrorKind::kNotFound, "the kernel's BTF has no function " + std::string(function));
   }
   uint32_t prototype = Owner(id).Raw(id).size_or_type;
   if (Owner(prototype).Raw(prototype).kind != BtfKind::kFuncProto) {
-    return Error(ErrorKind::kInvalid, "BTF: function " + std::string(function) + " has no prototype");
+    return Error(ErrorKind::kInvalid,
+                 "BTF: function " + std::string(function) + " has no prototype");
   }
   return PrototypeOf(prototype);
 }

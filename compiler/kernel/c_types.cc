@@ -13,13 +13,13 @@ struct FixedName {
 
 // include/uapi/asm-generic/int-ll64.h, include/linux/types.h.
 constexpr FixedName kFixedNames[] = {
-    {"u8", 1, false},        {"s8", 1, true},        {"u16", 2, false},      {"s16", 2, true},
-    {"u32", 4, false},       {"s32", 4, true},       {"u64", 8, false},      {"s64", 8, true},
-    {"__u8", 1, false},      {"__s8", 1, true},      {"__u16", 2, false},    {"__s16", 2, true},
-    {"__u32", 4, false},     {"__s32", 4, true},     {"__u64", 8, false},    {"__s64", 8, true},
-    {"uint8_t", 1, false},   {"int8_t", 1, true},    {"uint16_t", 2, false}, {"int16_t", 2, true},
-    {"uint32_t", 4, false},  {"int32_t", 4, true},   {"uint64_t", 8, false}, {"int64_t", 8, true},
-    {"size_t", 8, false},    {"ssize_t", 8, true},   {"uintptr_t", 8, false}, {"intptr_t", 8, true},
+    {"u8", 1, false},       {"s8", 1, true},      {"u16", 2, false},       {"s16", 2, true},
+    {"u32", 4, false},      {"s32", 4, true},     {"u64", 8, false},       {"s64", 8, true},
+    {"__u8", 1, false},     {"__s8", 1, true},    {"__u16", 2, false},     {"__s16", 2, true},
+    {"__u32", 4, false},    {"__s32", 4, true},   {"__u64", 8, false},     {"__s64", 8, true},
+    {"uint8_t", 1, false},  {"int8_t", 1, true},  {"uint16_t", 2, false},  {"int16_t", 2, true},
+    {"uint32_t", 4, false}, {"int32_t", 4, true}, {"uint64_t", 8, false},  {"int64_t", 8, true},
+    {"size_t", 8, false},   {"ssize_t", 8, true}, {"uintptr_t", 8, false}, {"intptr_t", 8, true},
 };
 
 // Words of one arithmetic type, counted.

@@ -1,8 +1,8 @@
 // C's own type names, as the kernel's headers and tracefs spell them.
 //
-// What needs no BTF: the arithmetic types in every order of their words ("long unsigned int", "unsigned
-// long") and the kernel's and stdint's names of fixed width. Names that only the kernel knows (gfp_t,
-// dev_t, structs) are BTF's business.
+// What needs no BTF: the arithmetic types in every order of their words ("long unsigned int",
+// "unsigned long") and the kernel's and stdint's names of fixed width. Names that only the kernel
+// knows (gfp_t, dev_t, structs) are BTF's business.
 #pragma once
 
 #include <string_view>

@@ -1,8 +1,9 @@
 // The one door to what is known about a kernel: BTF, tracefs formats, symbols, CPUs, system calls,
 // features.
 //
-// The same code reads the live machine and a fixture tree: Roots says where /sys and /proc are. Nothing
-// is read before it is asked for, and what was read is kept. Attaching and loading are not here (runtime).
+// The same code reads the live machine and a fixture tree: Roots says where /sys and /proc are.
+// Nothing is read before it is asked for, and what was read is kept. Attaching and loading are not
+// here (runtime).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ namespace memtrace::kernel {
 struct Roots {
   std::filesystem::path sys = "/sys";
   std::filesystem::path proc = "/proc";
-  bool live = true;  // false: a fixture; nothing is mounted and no system call asks the running kernel
+  bool live =
+      true;  // false: a fixture; nothing is mounted and no system call asks the running kernel
 
   // `root`/sys and `root`/proc of a fixture.
   static Roots Fixture(const std::filesystem::path& root);
@@ -46,12 +48,13 @@ class Kernel {
 
   types::TypeTable& types() { return types_; }
 
-  // The kernel's BTF (sys/kernel/btf/vmlinux), read on the first call; kNotFound when the kernel has none.
+  // The kernel's BTF (sys/kernel/btf/vmlinux), read on the first call; kNotFound when the kernel
+  // has none.
   Result<Btf*> LoadBtf();
 
-  // The directory that holds `events/`. On a live machine where tracefs is mounted nowhere it is mounted
-  // detached (fsopen, fsmount), so that nothing visible is left behind; the path then goes through
-  // /proc/self/fd. kPermission and kNotFound say what is missing in words.
+  // The directory that holds `events/`. On a live machine where tracefs is mounted nowhere it is
+  // mounted detached (fsopen, fsmount), so that nothing visible is left behind; the path then goes
+  // through /proc/self/fd. kPermission and kNotFound say what is missing in words.
   Result<std::filesystem::path> Tracefs();
 
   // All tracepoints, sorted. Directory reads only.
@@ -65,7 +68,7 @@ class Kernel {
   uint32_t possible_cpus();  // highest possible CPU number + 1 (sys/devices/system/cpu/possible)
   std::vector<uint32_t> online_cpus();
   uint64_t page_size() const;
-  std::string release();     // "6.18.44", from proc/sys/kernel/osrelease
+  std::string release();             // "6.18.44", from proc/sys/kernel/osrelease
   std::string architecture() const;  // "x86_64", "aarch64": of the machine memtrace was built for
 
   // A line such as "CONFIG_KPROBES" of proc/config.gz is not trusted: features are found by trying.

@@ -7,8 +7,9 @@
 namespace memtrace::types {
 namespace {
 
-// Members visited by one FindMember at most. Real structs have a few hundred; only malformed BTF, where
-// an anonymous struct holds itself, would go on for ever.
+// How deep FindMember goes and how many members it visits at most. Real structs nest four deep and
+// have a few hundred; only malformed BTF, where an anonymous struct holds itself, would go on.
+constexpr int kMaxNesting = 32;
 constexpr int kMaxMembersVisited = 100'000;
 
 uint32_t RoundUp(uint32_t value, uint32_t alignment) {
@@ -17,10 +18,14 @@ uint32_t RoundUp(uint32_t value, uint32_t alignment) {
 
 std::string_view UnitName(Unit unit) {
   switch (unit) {
-    case Unit::kNone: return "";
-    case Unit::kNanoseconds: return "ns";
-    case Unit::kBytes: return "bytes";
-    case Unit::kPages: return "pages";
+    case Unit::kNone:
+      return "";
+    case Unit::kNanoseconds:
+      return "ns";
+    case Unit::kBytes:
+      return "bytes";
+    case Unit::kPages:
+      return "pages";
   }
   MT_UNREACHABLE("every unit has a name");
 }
@@ -81,17 +86,15 @@ std::string AggregationName(const TypeInfo& info) {
   return name + ")";
 }
 
-// Everything that tells two interned types apart. Members of a tuple or record follow from their names
-// and types.
+// Everything that tells two interned types apart. Members of a tuple or record follow from their
+// names and types.
 std::string InternKey(const TypeInfo& info) {
   std::string key;
   auto number = [&key](auto value) {
     key += std::to_string(value);
     key += ' ';
   };
-  auto pointer = [&](Type type) {
-    number(reinterpret_cast<uintptr_t>(type ? &*type : nullptr));
-  };
+  auto pointer = [&](Type type) { number(reinterpret_cast<uintptr_t>(type ? &*type : nullptr)); };
   number(static_cast<int>(info.kind));
   number(info.size);
   number(info.is_signed);
@@ -130,7 +133,9 @@ TypeInfo LaidOut(Kind kind, const std::vector<std::pair<std::string, Type>>& ele
 }
 
 // Looks for `name` in `type`, whose first byte lies at `base`.
-bool FindIn(Type type, std::string_view name, uint32_t base, int& budget, Member& out) {
+bool FindIn(Type type, std::string_view name, uint32_t base, int nesting, int& budget,
+            Member& out) {
+  if (nesting > kMaxNesting) return false;
   for (const Member& member : type->members) {
     if (--budget < 0) return false;
     if (!member.name.empty()) {
@@ -139,7 +144,8 @@ bool FindIn(Type type, std::string_view name, uint32_t base, int& budget, Member
       out.offset += base;
       return true;
     }
-    if (member.type.IsStruct() && FindIn(member.type, name, base + member.offset, budget, out)) {
+    if (member.type.IsStruct() &&
+        FindIn(member.type, name, base + member.offset, nesting + 1, budget, out)) {
       return true;
     }
   }
@@ -150,14 +156,22 @@ bool FindIn(Type type, std::string_view name, uint32_t base, int& budget, Member
 
 std::string_view Spelling(Aggregation aggregation) {
   switch (aggregation) {
-    case Aggregation::kCount: return "count";
-    case Aggregation::kSum: return "sum";
-    case Aggregation::kMin: return "min";
-    case Aggregation::kMax: return "max";
-    case Aggregation::kAvg: return "avg";
-    case Aggregation::kStats: return "stats";
-    case Aggregation::kHist: return "hist";
-    case Aggregation::kLinearHist: return "lhist";
+    case Aggregation::kCount:
+      return "count";
+    case Aggregation::kSum:
+      return "sum";
+    case Aggregation::kMin:
+      return "min";
+    case Aggregation::kMax:
+      return "max";
+    case Aggregation::kAvg:
+      return "avg";
+    case Aggregation::kStats:
+      return "stats";
+    case Aggregation::kHist:
+      return "hist";
+    case Aggregation::kLinearHist:
+      return "lhist";
   }
   MT_UNREACHABLE("every aggregation has a spelling");
 }
@@ -211,30 +225,53 @@ std::string Type::Name() const {
   MT_CHECK(info_ != nullptr, "a type is named only when there is one");
   const TypeInfo& info = *info_;
   switch (info.kind) {
-    case Kind::kError: return "error";
-    case Kind::kNone: return "none";
-    case Kind::kVoid: return "void";
-    case Kind::kBool: return "bool";
-    case Kind::kInt: return IntName(info);
-    case Kind::kEnum: return Tagged("enum", info);
-    case Kind::kString: return "string[" + std::to_string(info.size) + "]";
-    case Kind::kBuffer: return "buffer[" + std::to_string(info.size - 4) + "]";
-    case Kind::kPointer: return PointerName(info);
-    case Kind::kArray: return ArrayName(info);
-    case Kind::kStruct: return Tagged("struct", info);
-    case Kind::kUnion: return Tagged("union", info);
-    case Kind::kFunction: return "function";
+    case Kind::kError:
+      return "error";
+    case Kind::kNone:
+      return "none";
+    case Kind::kVoid:
+      return "void";
+    case Kind::kBool:
+      return "bool";
+    case Kind::kInt:
+      return IntName(info);
+    case Kind::kEnum:
+      return Tagged("enum", info);
+    case Kind::kString:
+      return "string[" + std::to_string(info.size) + "]";
+    case Kind::kBuffer:
+      return "buffer[" + std::to_string(info.size - 4) + "]";
+    case Kind::kPointer:
+      return PointerName(info);
+    case Kind::kArray:
+      return ArrayName(info);
+    case Kind::kStruct:
+      return Tagged("struct", info);
+    case Kind::kUnion:
+      return Tagged("union", info);
+    case Kind::kFunction:
+      return "function";
     case Kind::kTuple:
-    case Kind::kRecord: return TupleName(info);
-    case Kind::kKernelStack: return "kstack";
-    case Kind::kUserStack: return "ustack";
-    case Kind::kKernelSymbol: return "ksym";
-    case Kind::kUserSymbol: return "usym";
-    case Kind::kTimestamp: return "timestamp";
-    case Kind::kUserName: return "username";
-    case Kind::kGroupName: return "groupname";
-    case Kind::kCgroupPath: return "cgroup_path";
-    case Kind::kAggregation: return AggregationName(info);
+    case Kind::kRecord:
+      return TupleName(info);
+    case Kind::kKernelStack:
+      return "kstack";
+    case Kind::kUserStack:
+      return "ustack";
+    case Kind::kKernelSymbol:
+      return "ksym";
+    case Kind::kUserSymbol:
+      return "usym";
+    case Kind::kTimestamp:
+      return "timestamp";
+    case Kind::kUserName:
+      return "username";
+    case Kind::kGroupName:
+      return "groupname";
+    case Kind::kCgroupPath:
+      return "cgroup_path";
+    case Kind::kAggregation:
+      return AggregationName(info);
   }
   MT_UNREACHABLE("every kind has a name");
 }
@@ -259,11 +296,8 @@ Type TypeTable::Intern(TypeInfo info) {
 
 Type TypeTable::Int(uint32_t size, bool is_signed, Unit unit) {
   MT_CHECK(size == 1 || size == 2 || size == 4 || size == 8, "an int has 1, 2, 4 or 8 bytes");
-  return Intern({.kind = Kind::kInt,
-                 .size = size,
-                 .alignment = size,
-                 .is_signed = is_signed,
-                 .unit = unit});
+  return Intern(
+      {.kind = Kind::kInt, .size = size, .alignment = size, .is_signed = is_signed, .unit = unit});
 }
 
 Type TypeTable::String(uint32_t size) { return Intern({.kind = Kind::kString, .size = size}); }
@@ -312,13 +346,10 @@ Type TypeTable::UserSymbol() {
 }
 
 Type TypeTable::Timestamp(std::string_view format) {
-  return Intern(
-      {.kind = Kind::kTimestamp, .size = 8, .alignment = 8, .name = std::string(format)});
+  return Intern({.kind = Kind::kTimestamp, .size = 8, .alignment = 8, .name = std::string(format)});
 }
 
-Type TypeTable::UserName() {
-  return Intern({.kind = Kind::kUserName, .size = 4, .alignment = 4});
-}
+Type TypeTable::UserName() { return Intern({.kind = Kind::kUserName, .size = 4, .alignment = 4}); }
 
 Type TypeTable::GroupName() {
   return Intern({.kind = Kind::kGroupName, .size = 4, .alignment = 4});
@@ -342,7 +373,7 @@ FoundMember FindMember(Type type, std::string_view name) {
   FoundMember result;
   int budget = kMaxMembersVisited;
   if (!name.empty() && (type.IsStruct() || type.IsTuple())) {
-    result.found = FindIn(type, name, 0, budget, result.member);
+    result.found = FindIn(type, name, 0, 0, budget, result.member);
   }
   return result;
 }

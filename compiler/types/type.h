@@ -88,8 +88,8 @@ class Type {
 };
 
 struct Member {
-  std::string name;  // empty for an anonymous struct or union, and for a tuple's elements
-  Type type;
+  std::string name = {};  // empty for an anonymous struct or union, and for a tuple's elements
+  Type type = {};
   uint32_t offset = 0;      // bytes from the start of the struct
   uint8_t bit_offset = 0;   // bits from `offset`; only for a bitfield
   uint8_t bit_size = 0;     // 0: not a bitfield
@@ -111,11 +111,11 @@ struct TypeInfo {
   bool is_signed = false;  // int, enum
   Unit unit = Unit::kNone; // int
   Space space = Space::kKernel;  // pointer
-  Type target;             // pointer, array; aggregation: type of what is aggregated
+  Type target = {};        // pointer, array; aggregation: type of what is aggregated
   uint32_t count = 0;      // array: number of elements (0: unknown)
-  std::string name;        // struct, union, enum: tag without "struct"; timestamp: the strftime format
-  std::vector<Member> members;          // struct, union, tuple, record
-  std::vector<Enumerator> enumerators;  // enum
+  std::string name = {};   // struct, union, enum: tag without "struct"; timestamp: the strftime format
+  std::vector<Member> members = {};          // struct, union, tuple, record
+  std::vector<Enumerator> enumerators = {};  // enum
   uint32_t btf_id = 0;     // struct, union, enum, function of the kernel's BTF; 0: not from BTF
   bool complete = true;    // struct, union: members are known
   // stacks
