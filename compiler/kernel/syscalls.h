@@ -1,9 +1,9 @@
 // System call names as tracefs spells them, and their numbers.
 //
-// tracefs names the kernel's function (newstat, sendfile64, umount), unistd.h the ABI (stat, sendfile,
-// umount2). One table per architecture maps the tracefs spelling to the number; a unit test on a live
-// kernel compares it with the events that exist. A name without a number (a call of a newer kernel) is
-// traced by its own classic tracepoint.
+// tracefs names the kernel's function (newstat, sendfile64, umount), unistd.h the ABI (stat,
+// sendfile, umount2). One table per architecture maps the tracefs spelling to the number; a unit
+// test on a live kernel compares it with the events that exist. A name without a number (a call of
+// a newer kernel) is traced by its own classic tracepoint.
 #pragma once
 
 #include <cstdint>
