@@ -75,4 +75,32 @@ std::optional<Kallsyms::Found> Kallsyms::Find(uint64_t address) const {
                .module = text.substr(symbol.module, symbol.module_size)};
 }
 
+Result<uint64_t> AddressOfKernelSymbol(std::string_view text, std::string_view name) {
+  for (size_t at = 0; (at = text.find(name, at)) != text.npos && !name.empty(); ++at) {
+    // "ffffffff81001000 T do_mmap": the whole word, in the third column.
+    size_t end = at + name.size();
+    if (end < text.size() && text[end] != '\n' && text[end] != '\t') continue;
+    size_t begin = text.rfind('\n', at) + 1;  // npos + 1 is 0
+    uint64_t address = 0;
+    const char* last = text.data() + at;
+    auto [after, error] = std::from_chars(text.data() + begin, last, address, 16);
+    if (error != std::errc() || last - after != 3) continue;
+    if (address != 0) return address;
+    if (!ShowsAddresses(text)) {
+      return Error(ErrorKind::kPermission,
+                   "/proc/kallsyms shows no addresses: that needs root or CAP_SYSLOG, and "
+                   "kernel.kptr_restrict below 2");
+    }
+  }
+  return Error(ErrorKind::kNotFound, "the kernel has no symbol " + std::string(name));
+}
+
+bool ShowsAddresses(std::string_view text) {
+  while (!text.empty()) {
+    if (text.find_first_not_of('0') != text.find(' ')) return true;
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  return false;
+}
+
 }  // namespace memtrace::kernel

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/base/result.h"
+
 namespace memtrace::kernel {
 
 class Kallsyms {
@@ -41,5 +43,13 @@ class Kallsyms {
   std::string text_;
   std::vector<Symbol> symbols_;  // by address, one for each
 };
+
+// The address of the first symbol of that name, data included, in the text of /proc/kallsyms: for
+// kaddr(). One pass over the text, no table. kNotFound when there is none, kPermission when the
+// text hides addresses.
+Result<uint64_t> AddressOfKernelSymbol(std::string_view text, std::string_view name);
+
+// False when every address reads as zero: no CAP_SYSLOG, or kernel.kptr_restrict is 2.
+bool ShowsAddresses(std::string_view text);
 
 }  // namespace memtrace::kernel

@@ -53,5 +53,27 @@ TEST(Kallsyms, WithoutRightsNothingHasAName) {
   EXPECT_FALSE(symbols.Find(0).has_value());
 }
 
+TEST(KallsymsTest, NameToAddress) {
+  constexpr std::string_view kText =
+      "ffffffff81001000 T do_mmap_pgoff\n"
+      "ffffffff81001400 T do_mmap\n"
+      "0000000000012340 D jiffies\n"
+      "ffffffffc0000400 t loop_queue_rq\t[loop]\n";
+  EXPECT_EQ(AddressOfKernelSymbol(kText, "do_mmap").value(), 0xffffffff81001400u);
+  EXPECT_EQ(AddressOfKernelSymbol(kText, "jiffies").value(), 0x12340u);
+  EXPECT_EQ(AddressOfKernelSymbol(kText, "loop_queue_rq").value(), 0xffffffffc0000400u);
+  for (const char* absent : {"mmap", "do_mm", "[loop]", "loop", "T", ""}) {
+    EXPECT_EQ(AddressOfKernelSymbol(kText, absent).error().kind(), ErrorKind::kNotFound) << absent;
+  }
+}
+
+TEST(KallsymsTest, HiddenAddressesAreToldApart) {
+  constexpr std::string_view kHidden = "0000000000000000 T a\n0000000000000000 D b\n";
+  EXPECT_FALSE(ShowsAddresses(kHidden));
+  EXPECT_FALSE(ShowsAddresses(""));
+  EXPECT_TRUE(ShowsAddresses("0000000000000000 A zero\n0000000000001000 D b"));
+  EXPECT_EQ(AddressOfKernelSymbol(kHidden, "b").error().kind(), ErrorKind::kPermission);
+}
+
 }  // namespace
 }  // namespace memtrace::kernel
