@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "bpf-headers/memtrace/record.h"
 #include "compiler/plan/histogram.h"
 #include "runtime/events/bytes.h"
+#include "runtime/events/sort.h"
 #include "tests/unit/plan_fixture.h"
 
 namespace memtrace::events {
@@ -281,6 +283,31 @@ TEST_F(DecodeMapTest, AKeylessMapThatWasNotWrittenHasNoRow) {
   EXPECT_TRUE(Table(16).rows.empty());
   entries[0].value = Pack(1ull, int64_t{-3});
   ASSERT_EQ(Table(16).rows.size(), 1u);
+}
+
+TEST_F(DecodeMapTest, RowsOfOneValueAreInTheOrderOfTheirKeys) {
+  std::mt19937_64 random(11);
+  plan::Index int32 = AddType(plan, TypeKind::kInt, 4, true);
+  // 4 + 16 + 8 + 8 bytes: more than sorting looks at first.
+  map.key = {FieldAt(int32, 0), FieldAt(comm, 4), FieldAt(int64, 24), FieldAt(int64, 32)};
+  const char* const names[] = {"a", "ab", "\xff", ""};
+  for (int i = 0; i < 2000; ++i) {
+    std::string key = Pack(static_cast<int32_t>(random() % 3) - 1);
+    key += PackText(names[random() % 4], 20);
+    key += Pack(static_cast<int64_t>(random() % 5) - 2, static_cast<int64_t>(random()));
+    entries.push_back({key, Pack(static_cast<int64_t>(random() % 3) - 1)});
+  }
+  std::vector<uint32_t> order = PrintOrder(plan, map, entries, 8, 0);
+  ASSERT_EQ(order.size(), entries.size());
+  for (size_t i = 1; i < order.size(); ++i) {
+    const RawEntry& before = entries[order[i - 1]];
+    const RawEntry& after = entries[order[i]];
+    int by_value = Compare(plan, int64, AsBytes(before.value), AsBytes(after.value));
+    ASSERT_LE(by_value, 0);
+    if (by_value == 0) {
+      ASSERT_LT(CompareFields(plan, map.key, AsBytes(before.key), AsBytes(after.key)), 0);
+    }
+  }
 }
 
 TEST_F(DecodeMapTest, TextScalarsSortAsText) {
