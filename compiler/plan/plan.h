@@ -256,6 +256,10 @@ struct Plan {
 std::string ToJson(const Plan& plan);
 Result<Plan> FromJson(std::string_view text);
 
+// Index of the counter for `cause` at `subject` and `line`; kNoIndex when the plan has none. Causes that
+// are counted once for the whole script have no subject and line 0.
+Index FindLossSite(const Plan& plan, LossCause cause, std::string_view subject, uint32_t line);
+
 // Kernel memory that the maps, the ring and the state take at most, in bytes.
 uint64_t PlannedMemory(const Plan& plan);
 

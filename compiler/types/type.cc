@@ -200,6 +200,7 @@ bool Type::IsScalar() const {
     case Kind::kUserName:
     case Kind::kGroupName:
     case Kind::kCgroupPath:
+    case Kind::kProbeName:
       return true;
     case Kind::kError:
     case Kind::kNone:
@@ -270,6 +271,8 @@ std::string Type::Name() const {
       return "groupname";
     case Kind::kCgroupPath:
       return "cgroup_path";
+    case Kind::kProbeName:
+      return "probe";
     case Kind::kAggregation:
       return AggregationName(info);
   }
@@ -362,6 +365,10 @@ Type TypeTable::CgroupPath() {
 Type TypeTable::MakeAggregation(TypeInfo info) {
   MT_CHECK(info.kind == Kind::kAggregation, "an aggregation is made from an aggregation");
   return Intern(std::move(info));
+}
+
+Type TypeTable::ProbeName() {
+  return Intern({.kind = Kind::kProbeName, .size = 8, .alignment = 8});
 }
 
 TypeInfo* TypeTable::NewNominal(Kind kind, std::string name) {
