@@ -1,0 +1,30 @@
+// The expand functions of the rows in providers.cc, and what they share. Private to this folder.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "compiler/probes/provider.h"
+
+namespace memtrace::probes {
+
+bool ExpandMoment(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
+bool ExpandInterval(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
+bool ExpandProfile(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
+bool ExpandSoftware(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
+bool ExpandTracepoint(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
+bool ExpandRawTracepoint(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
+
+// Whether `text` fits `pattern`, in which `*` stands for any characters.
+bool GlobMatches(std::string_view pattern, std::string_view text);
+inline bool IsGlob(std::string_view pattern) { return pattern.find('*') != std::string_view::npos; }
+
+// "NAME:part:part" with the provider's own name.
+std::string FullName(const ProviderRow& row, const syntax::ProbeSpec& spec);
+
+// "a tracepoint is written `tracepoint:CATEGORY:EVENT`": how a row's probes look, as an error of
+// `spec`.
+bool ReportForm(ExpandContext& context, const syntax::ProbeSpec& spec, const ProviderRow& row,
+                std::string message);
+
+}  // namespace memtrace::probes

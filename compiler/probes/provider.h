@@ -1,0 +1,71 @@
+// Providers: the kinds of probe, one row each.
+//
+// A row's `expand` turns what stands in the script (`tracepoint:kmem:mm_page_*`) into the probes
+// that exist on this kernel, or says what is wrong with it. Nothing is decided here about how they
+// are attached (attach_plan.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/diag/diagnostics.h"
+#include "compiler/kernel/kernel.h"
+#include "compiler/plan/plan.h"
+#include "compiler/syntax/ast.h"
+
+namespace memtrace::probes {
+
+enum class Provider : uint8_t {
+  kBegin,
+  kEnd,
+  kInterval,
+  kProfile,
+  kTracepoint,
+  kRawTracepoint,
+  kSoftware,
+  kUnsupported,  // of the language, but not of this version
+};
+
+// One probe that exists.
+struct Target {
+  Provider provider = Provider::kBegin;
+  diag::Span span;              // of the spec it comes from
+  std::string name;             // "tracepoint:kmem:mm_page_alloc"
+  std::string category, event;  // category is empty for a raw tracepoint
+  uint64_t config = 0;          // software: PERF_COUNT_SW_*
+  uint64_t period = 0;          // ns, or events
+  uint64_t frequency = 0;       // Hz
+};
+
+struct ExpandContext {
+  kernel::Kernel& kernel;
+  diag::Diagnostics& diagnostics;
+  // Set while the alternatives of a spec are tried: what does not exist is no mistake then.
+  bool quiet = false;
+};
+
+struct ProviderRow {
+  Provider provider;
+  std::string_view name;
+  std::vector<std::string_view> aliases;
+  std::string_view signature;
+  std::string_view doc;
+  std::string_view example;
+  // Appends to `targets`. False: nothing fits, and unless `quiet` it was reported. Null for
+  // kUnsupported.
+  bool (*expand)(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>& targets);
+};
+
+std::span<const ProviderRow> Providers();
+// By name or alias, in any case; null when there is none.
+const ProviderRow* FindProvider(std::string_view name);
+
+// The probes that `spec` names on this kernel: wildcards resolved, the first alternative that
+// exists. Empty when it was optional and nothing fits, or when an error was reported.
+std::vector<Target> Expand(const syntax::ProbeSpec& spec, kernel::Kernel& kernel,
+                           diag::Diagnostics& diagnostics);
+
+}  // namespace memtrace::probes

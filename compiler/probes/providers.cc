@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "compiler/probes/expand.h"
+#include "compiler/probes/provider.h"
+
+namespace memtrace::probes {
+namespace {
+
+using diag::Code;
+
+// Rows of the language that this version does not serve: known, so that nobody looks for a typo.
+ProviderRow Later(std::string_view name, std::vector<std::string_view> aliases) {
+  return {.provider = Provider::kUnsupported,
+          .name = name,
+          .aliases = std::move(aliases),
+          .signature = "",
+          .doc = "",
+          .example = "",
+          .expand = nullptr};
+}
+
+const ProviderRow kRows[] = {
+    {.provider = Provider::kBegin,
+     .name = "begin",
+     .aliases = {},
+     .signature = "begin",
+     .doc = "Runs once, before anything else is attached.",
+     .example = "begin { printf(\"tracing\\n\"); }",
+     .expand = ExpandMoment},
+    {.provider = Provider::kEnd,
+     .name = "end",
+     .aliases = {},
+     .signature = "end",
+     .doc = "Runs once, after everything else was detached and before maps are printed.",
+     .example = "end { clear(@); } tracepoint:kmem:mm_page_alloc { @ = count(); }",
+     .expand = ExpandMoment},
+    {.provider = Provider::kInterval,
+     .name = "interval",
+     .aliases = {"i"},
+     .signature = "interval:DURATION, interval:UNIT:COUNT",
+     .doc = "Runs every DURATION (1s, 250ms, 100us), on one CPU. UNIT is s, ms, us or hz. A map "
+            "that the "
+            "same block prints and clears is printed exactly: each event is in one interval.",
+     .example =
+         "interval:1s { print(@); clear(@); } tracepoint:kmem:mm_page_alloc { @ = count(); }",
+     .expand = ExpandInterval},
+    {.provider = Provider::kProfile,
+     .name = "profile",
+     .aliases = {"p"},
+     .signature = "profile:hz:RATE, profile:RATE, profile:DURATION, profile:UNIT:COUNT",
+     .doc =
+         "Runs on every CPU, RATE times a second or every DURATION, in whatever is running then.",
+     .example = "profile:hz:99 { @[kstack] = count(); }",
+     .expand = ExpandProfile},
+    {.provider = Provider::kTracepoint,
+     .name = "tracepoint",
+     .aliases = {"t"},
+     .signature = "tracepoint:CATEGORY:EVENT",
+     .doc = "A static event of the kernel; `args` holds its fields. Both parts may hold `*`. "
+            "Attached in the cheapest way that gives what the clause uses.",
+     .example = "tracepoint:kmem:mm_page_alloc { @[comm, args.order] = count(); }",
+     .expand = ExpandTracepoint},
+    {.provider = Provider::kRawTracepoint,
+     .name = "rawtracepoint",
+     .aliases = {"rt"},
+     .signature = "rawtracepoint:EVENT",
+     .doc =
+         "The same events with what the kernel passes to them: args.NAME by the parameters' names, "
+         "or arg0 to argN.",
+     .example = "rawtracepoint:mm_page_alloc { @[args.order] = count(); }",
+     .expand = ExpandRawTracepoint},
+    {.provider = Provider::kSoftware,
+     .name = "software",
+     .aliases = {"s"},
+     .signature = "software:EVENT[:PERIOD]",
+     .doc = "A software event of perf, every PERIOD events (1; clocks: 1000000 ns), on every CPU.",
+     .example = "software:page-faults:1 { @[comm] = count(); }",
+     .expand = ExpandSoftware},
+    Later("kprobe", {"k"}),
+    Later("kretprobe", {"kr"}),
+    Later("fentry", {"f", "kfunc"}),
+    Later("fexit", {"fr", "kretfunc"}),
+    Later("uprobe", {"u"}),
+    Later("uretprobe", {"ur"}),
+    Later("usdt", {}),
+    Later("hardware", {"h"}),
+    Later("watchpoint", {"w", "asyncwatchpoint"}),
+    Later("iter", {"it"}),
+    Later("self", {}),
+    Later("bench", {}),
+    Later("test", {}),
+};
+
+bool SameName(std::string_view left, std::string_view right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  });
+}
+
+void ReportUnknownProvider(ExpandContext& context, const syntax::ProbePart& part) {
+  std::vector<std::string_view> names;
+  for (const ProviderRow& row : kRows) names.push_back(row.name);
+  auto builder = context.diagnostics.Error(
+      Code::kUnknownProvider, part.span, fmt::format("no kind of probe is called `{}`", part.text));
+  std::string_view closest = diag::ClosestName(part.text, names);
+  if (!closest.empty()) {
+    builder.Hint(fmt::format("did you mean `{}`?", closest));
+    return;
+  }
+  std::string list;
+  for (const ProviderRow& row : kRows) {
+    if (row.expand == nullptr) continue;
+    if (!list.empty()) list += ", ";
+    list += row.name;
+  }
+  builder.Note("there are " + list);
+}
+
+bool ExpandOne(ExpandContext& context, const syntax::ProbeSpec& spec,
+               std::vector<Target>& targets) {
+  const ProviderRow* row = FindProvider(spec.parts[0].text);
+  if (row == nullptr) {
+    ReportUnknownProvider(context, spec.parts[0]);
+    return true;
+  }
+  if (row->expand == nullptr) {
+    if (!context.quiet) {
+      context.diagnostics.Error(
+          Code::kUnsupportedProvider, spec.parts[0].span,
+          fmt::format("{} probes are not supported by this version of memtrace", row->name));
+    }
+    return false;
+  }
+  return row->expand(context, spec, targets);
+}
+
+}  // namespace
+
+std::span<const ProviderRow> Providers() { return kRows; }
+
+const ProviderRow* FindProvider(std::string_view name) {
+  // usdt's short name is a capital U, so that it differs from uprobe's.
+  if (name == "U") return FindProvider("usdt");
+  for (const ProviderRow& row : kRows) {
+    if (SameName(row.name, name)) return &row;
+    for (std::string_view alias : row.aliases) {
+      if (SameName(alias, name)) return &row;
+    }
+  }
+  return nullptr;
+}
+
+std::string FullName(const ProviderRow& row, const syntax::ProbeSpec& spec) {
+  std::string name(row.name);
+  for (size_t i = 1; i < spec.parts.size(); ++i) name += ":" + spec.parts[i].text;
+  return name;
+}
+
+bool ReportForm(ExpandContext& context, const syntax::ProbeSpec& spec, const ProviderRow& row,
+                std::string message) {
+  if (!context.quiet) {
+    context.diagnostics.Error(Code::kBadProbeForm, spec.span, std::move(message))
+        .Note(fmt::format("written as {}; for example {}", row.signature,
+                          row.example.substr(0, row.example.find(" {"))));
+  }
+  return false;
+}
+
+bool GlobMatches(std::string_view pattern, std::string_view text) {
+  // The last `*` seen and where in the text it would end if it took one character more.
+  size_t star = std::string_view::npos, resume = 0;
+  size_t p = 0, t = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p, ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+std::vector<Target> Expand(const syntax::ProbeSpec& spec, kernel::Kernel& kernel,
+                           diag::Diagnostics& diagnostics) {
+  std::vector<Target> targets;
+  if (spec.parts.empty()) return targets;
+  ExpandContext context{.kernel = kernel, .diagnostics = diagnostics, .quiet = true};
+  if (spec.optional) {
+    ExpandOne(context, spec, targets);
+    return targets;
+  }
+  // The first that exists; when none does, the mistake is that of the first.
+  if (!spec.alternatives.empty()) {
+    if (ExpandOne(context, spec, targets)) return targets;
+    for (const syntax::ProbeSpec& other : spec.alternatives) {
+      targets.clear();
+      if (ExpandOne(context, other, targets)) return targets;
+    }
+    targets.clear();
+  }
+  context.quiet = false;
+  ExpandOne(context, spec, targets);
+  return targets;
+}
+
+}  // namespace memtrace::probes

@@ -1,0 +1,197 @@
+// begin, end, interval, profile and software: probes that need nothing looked up in the kernel.
+#include <linux/perf_event.h>
+
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "compiler/probes/expand.h"
+
+namespace memtrace::probes {
+namespace {
+
+using diag::Code;
+
+struct TimeUnit {
+  std::string_view name;
+  uint64_t nanoseconds;  // 0: the number is a rate
+};
+constexpr TimeUnit kTimeUnits[] = {
+    {"s", 1'000'000'000},  {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1},
+    {"m", 60'000'000'000}, {"hz", 0},
+};
+
+// Shorter periods cost more than they tell, and the kernel refuses a sampling period below 10 us
+// anyway.
+constexpr uint64_t kShortestPeriod = 10'000;
+
+const TimeUnit* FindTimeUnit(std::string_view name) {
+  for (const TimeUnit& unit : kTimeUnits) {
+    if (unit.name == name) return &unit;
+  }
+  return nullptr;
+}
+
+std::optional<uint64_t> ParseCount(std::string_view text) {
+  uint64_t count = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count == 0) return std::nullopt;
+  return count;
+}
+
+struct Timing {
+  uint64_t period = 0, frequency = 0;
+};
+
+Timing TimingOf(const TimeUnit& unit, uint64_t count) {
+  if (unit.nanoseconds == 0) return {.frequency = count};
+  if (count > UINT64_MAX / unit.nanoseconds) return {};
+  return {.period = count * unit.nanoseconds};
+}
+
+// "1s", "250ms", "99hz".
+std::optional<Timing> ParseWithUnit(std::string_view text) {
+  size_t digits = text.find_first_not_of("0123456789_");
+  if (digits == std::string_view::npos || digits == 0) return std::nullopt;
+  const TimeUnit* unit = FindTimeUnit(text.substr(digits));
+  auto count = ParseCount(text.substr(0, digits));
+  if (unit == nullptr || !count) return std::nullopt;
+  return TimingOf(*unit, *count);
+}
+
+// The parts behind the provider's name: {"1s"} or {"s", "1"}.
+std::optional<Timing> ParseTiming(const syntax::ProbeSpec& spec) {
+  if (spec.parts.size() == 2) return ParseWithUnit(spec.parts[1].text);
+  if (spec.parts.size() != 3) return std::nullopt;
+  const TimeUnit* unit = FindTimeUnit(spec.parts[1].text);
+  auto count = ParseCount(spec.parts[2].text);
+  if (unit == nullptr || !count) return std::nullopt;
+  return TimingOf(*unit, *count);
+}
+
+bool AddTimed(ExpandContext& context, const syntax::ProbeSpec& spec, const ProviderRow& row,
+              Timing timing, std::vector<Target>& targets) {
+  uint64_t period = timing.frequency != 0 ? 1'000'000'000 / timing.frequency : timing.period;
+  if (period < kShortestPeriod) {
+    return ReportForm(context, spec, row,
+                      fmt::format("{} runs at most every 10us", FullName(row, spec)));
+  }
+  targets.push_back({.provider = row.provider,
+                     .span = spec.span,
+                     .name = FullName(row, spec),
+                     .period = timing.period,
+                     .frequency = timing.frequency});
+  return true;
+}
+
+struct SoftwareEvent {
+  std::string_view name;
+  std::string_view alias;
+  uint64_t config;
+  uint64_t period;
+};
+constexpr uint64_t kClockPeriod = 1'000'000;  // ns: a thousand samples a second
+constexpr SoftwareEvent kSoftwareEvents[] = {
+    {"cpu-clock", "cpu", PERF_COUNT_SW_CPU_CLOCK, kClockPeriod},
+    {"task-clock", "", PERF_COUNT_SW_TASK_CLOCK, kClockPeriod},
+    {"page-faults", "faults", PERF_COUNT_SW_PAGE_FAULTS, 1},
+    {"minor-faults", "", PERF_COUNT_SW_PAGE_FAULTS_MIN, 1},
+    {"major-faults", "", PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1},
+    {"context-switches", "cs", PERF_COUNT_SW_CONTEXT_SWITCHES, 1},
+    {"cpu-migrations", "migrations", PERF_COUNT_SW_CPU_MIGRATIONS, 1},
+    {"alignment-faults", "", PERF_COUNT_SW_ALIGNMENT_FAULTS, 1},
+    {"emulation-faults", "", PERF_COUNT_SW_EMULATION_FAULTS, 1},
+    {"bpf-output", "", PERF_COUNT_SW_BPF_OUTPUT, 1},
+    {"dummy", "", PERF_COUNT_SW_DUMMY, 1},
+};
+
+const SoftwareEvent* FindSoftwareEvent(std::string_view name) {
+  for (const SoftwareEvent& event : kSoftwareEvents) {
+    if (event.name == name || (!event.alias.empty() && event.alias == name)) return &event;
+  }
+  return nullptr;
+}
+
+bool ReportUnknownSoftware(ExpandContext& context, const syntax::ProbePart& part) {
+  if (context.quiet) return false;
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const SoftwareEvent& event : kSoftwareEvents) {
+    names.push_back(event.name);
+    if (!event.alias.empty()) names.push_back(event.alias);
+    list += (list.empty() ? "" : ", ") + std::string(event.name);
+  }
+  auto builder = context.diagnostics.Error(Code::kUnknownSoftwareEvent, part.span,
+                                           fmt::format("no software event `{}`", part.text));
+  std::string_view closest = diag::ClosestName(part.text, names);
+  if (!closest.empty()) builder.Hint(fmt::format("did you mean `{}`?", closest));
+  builder.Note("there are " + list);
+  return false;
+}
+
+}  // namespace
+
+bool ExpandMoment(ExpandContext& context, const syntax::ProbeSpec& spec,
+                  std::vector<Target>& targets) {
+  const ProviderRow& row = *FindProvider(spec.parts[0].text);
+  if (spec.parts.size() != 1) {
+    return ReportForm(context, spec, row, fmt::format("{} takes nothing behind it", row.name));
+  }
+  targets.push_back({.provider = row.provider, .span = spec.span, .name = std::string(row.name)});
+  return true;
+}
+
+bool ExpandInterval(ExpandContext& context, const syntax::ProbeSpec& spec,
+                    std::vector<Target>& targets) {
+  const ProviderRow& row = *FindProvider(spec.parts[0].text);
+  std::optional<Timing> timing = ParseTiming(spec);
+  if (!timing) {
+    return ReportForm(context, spec, row,
+                      fmt::format("`{}` does not say how often", FullName(row, spec)));
+  }
+  if (timing->frequency != 0) timing = Timing{.period = 1'000'000'000 / timing->frequency};
+  return AddTimed(context, spec, row, *timing, targets);
+}
+
+bool ExpandProfile(ExpandContext& context, const syntax::ProbeSpec& spec,
+                   std::vector<Target>& targets) {
+  const ProviderRow& row = *FindProvider(spec.parts[0].text);
+  std::optional<Timing> timing = ParseTiming(spec);
+  if (!timing && spec.parts.size() == 2) {
+    if (auto rate = ParseCount(spec.parts[1].text)) timing = Timing{.frequency = *rate};
+  }
+  if (!timing) {
+    return ReportForm(context, spec, row,
+                      fmt::format("`{}` does not say how often", FullName(row, spec)));
+  }
+  return AddTimed(context, spec, row, *timing, targets);
+}
+
+bool ExpandSoftware(ExpandContext& context, const syntax::ProbeSpec& spec,
+                    std::vector<Target>& targets) {
+  const ProviderRow& row = *FindProvider(spec.parts[0].text);
+  if (spec.parts.size() < 2 || spec.parts.size() > 3 || spec.parts[1].text.empty()) {
+    return ReportForm(context, spec, row,
+                      fmt::format("`{}` does not name one event", FullName(row, spec)));
+  }
+  const SoftwareEvent* event = FindSoftwareEvent(spec.parts[1].text);
+  if (event == nullptr) return ReportUnknownSoftware(context, spec.parts[1]);
+  uint64_t period = event->period;
+  if (spec.parts.size() == 3 && !spec.parts[2].text.empty()) {
+    auto count = ParseCount(spec.parts[2].text);
+    if (!count) {
+      return ReportForm(context, spec, row, fmt::format("`{}` is no period", spec.parts[2].text));
+    }
+    period = *count;
+  }
+  targets.push_back({.provider = row.provider,
+                     .span = spec.span,
+                     .name = FullName(row, spec),
+                     .event = std::string(event->name),
+                     .config = event->config,
+                     .period = period});
+  return true;
+}
+
+}  // namespace memtrace::probes
