@@ -1,8 +1,8 @@
 // Check: from the tree to the typed program.
 //
-// Two walks: the first expands probes (probes/ rows, asking the Kernel what exists) and infers the types of maps and
-// variables over all clauses until nothing changes; the second builds typed nodes. Every mistake goes to
-// Diagnostics once, however many probes a clause has.
+// Two walks: the first expands probes (probes/ rows, asking the Kernel what exists) and infers the
+// types of maps and variables over all clauses until nothing changes; the second builds typed
+// nodes. Every mistake goes to Diagnostics once, however many probes a clause has.
 #pragma once
 
 #include <string>
@@ -17,9 +17,11 @@ namespace memtrace::sema {
 
 struct CheckOptions {
   std::vector<std::string> positional;  // $1, $2, …
-  std::vector<std::pair<std::string, std::string>> config;  // --config name=value; wins over the script's
+  std::vector<std::pair<std::string, std::string>>
+      config;  // --config name=value; wins over the script's
   bool allow_unsafe = false;
-  // Serve tracepoints by their classic perf event even where a raw one would do (--config attach=classic).
+  // Serve tracepoints by their classic perf event even where a raw one would do (--config
+  // attach=classic).
   bool classic_only = false;
 };
 

@@ -19,6 +19,9 @@ inline constexpr std::string_view kFunctionSpellings[] = {
 };
 inline constexpr size_t kFunctionCount = std::size(kFunctionSpellings);
 
+// Which clock nsecs() reads: Call::number.
+enum class Clock : uint8_t { kBoot, kMonotonic, kTai };
+
 inline std::string_view Spelling(Function function) {
   return kFunctionSpellings[static_cast<size_t>(function)];
 }

@@ -1,7 +1,8 @@
 // A row: everything that is known about one builtin or function, without LLVM.
 //
-// `check` turns the syntax of a call into a typed node and reports what is wrong with it; what code it
-// becomes is the lowering of the same Function (builtins/lowering). Manual and help are printed from the rows.
+// `check` turns the syntax of a call into a typed node and reports what is wrong with it; what code
+// it becomes is the lowering of the same Function (builtins/lowering). Manual and help are printed
+// from the rows.
 #pragma once
 
 #include <span>

@@ -1,11 +1,13 @@
 // The typed program: what Check makes of the tree and all that Lower and BuildPlan read.
 //
-// Every name is resolved, every expression has a type, and nothing is left to decide but how to say it in
-// BPF. A clause appears once per way of being served: a clause over several probes whose `args` differ is
-// checked and kept once for each, so that a field access is always one known place.
+// Every name is resolved, every expression has a type, and nothing is left to decide but how to say
+// it in BPF. A clause appears once per way of being served: a clause over several probes whose
+// `args` differ is checked and kept once for each, so that a field access is always one known
+// place.
 //
-// Integers: arithmetic happens in 64 bits. `type` of an arithmetic node is int64 or uint64; a narrower type
-// only stands at loads, casts and declared variables, whose value is kept extended to 64 bits by its sign.
+// Integers: arithmetic happens in 64 bits. `type` of an arithmetic node is int64 or uint64; a
+// narrower type only stands at loads, casts and declared variables, whose value is kept extended to
+// 64 bits by its sign.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +17,7 @@
 #include "compiler/base/arena.h"
 #include "compiler/diag/source.h"
 #include "compiler/plan/plan.h"
+#include "compiler/probes/attach_plan.h"
 #include "compiler/sema/function.h"
 #include "compiler/syntax/ast.h"
 #include "compiler/types/type.h"
@@ -29,26 +32,27 @@ using Id = uint32_t;
 inline constexpr Id kNoId = UINT32_MAX;
 
 enum class ExprKind : uint8_t {
-  kConstant,     // integer, bool, enum, pointer known at compile time
-  kString,       // literal; type string[length + 1] (or the place's size after conversion)
-  kVariable,     // local variable
-  kMapRead,      // @m or @m[key]: scalar; for an aggregation the folded number (count, sum, min, max, avg)
-  kContextField, // args.field, or a raw tracepoint's argument
-  kMember,       // field of a struct; see Member
-  kIndex,        // element of an array, or pointer[index]
-  kDereference,  // *pointer
-  kAddressOf,    // &place
+  kConstant,  // integer, bool, enum, pointer known at compile time
+  kString,    // literal; type string[length + 1] (or the place's size after conversion)
+  kVariable,  // local variable
+  kMapRead,   // @m or @m[key]: scalar; for an aggregation the folded number (count, sum, min, max,
+              // avg)
+  kContextField,  // args.field, or a raw tracepoint's argument
+  kMember,        // field of a struct; see Member
+  kIndex,         // element of an array, or pointer[index]
+  kDereference,   // *pointer
+  kAddressOf,     // &place
   kUnary,
-  kBinary,       // arithmetic, bit operations and comparisons of integers and pointers
-  kCompare,      // == and != (also <, > for strings) of strings, tuples, stacks, structs: memory
-  kLogical,      // && and ||, short-circuit
+  kBinary,   // arithmetic, bit operations and comparisons of integers and pointers
+  kCompare,  // == and != (also <, > for strings) of strings, tuples, stacks, structs: memory
+  kLogical,  // && and ||, short-circuit
   kConditional,
   kCast,
-  kTuple,        // also records
+  kTuple,  // also records
   kTupleElement,
   kIncrement,
   kCall,
-  kProbeIs,      // probe == "name": whether the probe's index is one of `indices`
+  kProbeIs,  // probe == "name": whether the probe's index is one of `indices`
 };
 
 struct Expr {
@@ -70,6 +74,8 @@ struct Variable : Expr {
 struct MapPlace {
   Id map = kNoId;
   std::vector<Expr*> keys;
+  // In the block of an interval that prints and clears the map: reads see the window just closed.
+  bool closed_window = false;
 };
 struct MapRead : Expr {
   MapPlace place;
@@ -77,30 +83,26 @@ struct MapRead : Expr {
 
 // Where an argument of the probe lies in the program's context.
 struct ContextField : Expr {
-  enum class From : uint8_t {
-    kRecord,    // classic tracepoint: `offset` bytes into the context
-    kArgument,  // raw tracepoint: u64 number `index` of the context, cut to the type's size
-    // A member of what a raw argument points to: pointer at `index`, then `offset` bytes into it
-    // (a proven row: ip = regs->ip), read as kernel memory.
-    kArgumentMember,
-    kSyscallArgument,  // raw sys_enter: pt_regs at argument 0; `offset` is that of the register in pt_regs
-  } from;
+  // Where the value lies (probes/attach_plan.h); decided with how the probe is attached.
+  using From = probes::From;
+  From from;
   uint32_t index;
   uint32_t offset;
   uint8_t bit_offset, bit_size;
   bool is_data_loc, is_relative_loc;
 };
 
-// object.member. `object` is a pointer (then it is followed, through its Space) or a struct-typed place. The
-// result is a value when `type` is a scalar or string, else (struct, array) again a place in the same memory.
+// object.member. `object` is a pointer (then it is followed, through its Space) or a struct-typed
+// place. The result is a value when `type` is a scalar or string, else (struct, array) again a
+// place in the same memory.
 struct Member : Expr {
   Expr* object;
   uint32_t offset;
   uint8_t bit_offset, bit_size;
 };
-// object[index]: `object` is a pointer or an array place. `element_size` in bytes. The checker has verified a
-// constant index against a known count; a variable one is bounded by the code generator for arrays in
-// BPF memory.
+// object[index]: `object` is a pointer or an array place. `element_size` in bytes. The checker has
+// verified a constant index against a known count; a variable one is bounded by the code generator
+// for arrays in BPF memory.
 struct Index : Expr {
   Expr* object;
   Expr* index;
@@ -116,8 +118,9 @@ struct Unary : Expr {
   syntax::UnaryOp op;  // kNot, kBitNot, kMinus
   Expr* operand;
 };
-// Operands are 64 bits. `is_signed` decides / % >> < <= > >=. Shift counts are masked to 0…63, division by zero
-// yields 0 and INT64_MIN / -1 yields INT64_MIN: the host and BPF agree. Pointer ± integer has been scaled.
+// Operands are 64 bits. `is_signed` decides / % >> < <= > >=. Shift counts are masked to 0…63,
+// division by zero yields 0 and INT64_MIN / -1 yields INT64_MIN: the host and BPF agree. Pointer ±
+// integer has been scaled.
 struct Binary : Expr {
   syntax::BinaryOp op;
   bool is_signed;
@@ -141,8 +144,8 @@ struct Conditional : Expr {
   Expr* then;
   Expr* otherwise;
 };
-// Between integers, enums, bool and pointers; also string[n] → string[m] (cut or padded), and integers read as arrays
-// of bytes are not here.
+// Between integers, enums, bool and pointers; also string[n] → string[m] (cut or padded), and
+// integers read as arrays of bytes are not here.
 struct Cast : Expr {
   Expr* operand;
 };
@@ -164,9 +167,10 @@ struct Increment : Expr {
 struct Call : Expr {
   Function function;
   std::vector<Expr*> arguments;
-  MapPlace place;                       // clear, zero, delete, len, has_key, find, print(@m)
-  plan::Index action = plan::kNoIndex;  // index of an ActionSite: what arguments are written into a record
-  int64_t number = 0;                   // what the row's check wants the lowering to know: a limit, a mode
+  MapPlace place;  // clear, zero, delete, len, has_key, find, print(@m)
+  plan::Index action =
+      plan::kNoIndex;  // index of an ActionSite: what arguments are written into a record
+  int64_t number = 0;  // what the row's check wants the lowering to know: a limit, a mode
 };
 struct ProbeIs : Expr {
   std::vector<uint64_t> indices;
@@ -174,8 +178,20 @@ struct ProbeIs : Expr {
 };
 
 enum class StmtKind : uint8_t {
-  kExpression, kAssignVariable, kAssignMap, kAddMap, kAggregate, kBlock, kIf, kWhile, kForRange, kForMap,
-  kUnroll, kBreak, kContinue, kReturn,
+  kExpression,
+  kAssignVariable,
+  kAssignMap,
+  kAddMap,
+  kAggregate,
+  kBlock,
+  kIf,
+  kWhile,
+  kForRange,
+  kForMap,
+  kUnroll,
+  kBreak,
+  kContinue,
+  kReturn,
 };
 struct Stmt {
   StmtKind kind;
@@ -226,6 +242,7 @@ struct ForMap : Stmt {
   Id variable;
   Id map;
   Stmt* body;
+  bool closed_window = false;
 };
 struct Unroll : Stmt {
   uint32_t count;
@@ -241,9 +258,9 @@ struct LocalVariable {
 struct MapInfo {
   std::string name;
   Span first_use;
-  std::vector<Type> keys;   // empty: keyless
-  Type value;               // scalar type, or kAggregation
-  uint32_t max_entries = 0; // 0: config max_map_keys
+  std::vector<Type> keys;    // empty: keyless
+  Type value;                // scalar type, or kAggregation
+  uint32_t max_entries = 0;  // 0: config max_map_keys
   bool is_swapped = false;
   bool printed_at_exit = true;
 };
@@ -257,15 +274,17 @@ struct ActionSite {
   std::vector<Type> arguments;  // in the order of the record
   Id map = kNoId;
   int64_t top = 0, div = 0;
+  bool closed_window = false;
 };
 
 // How a program is attached: one or more probes that share its code.
 struct ProbeUse {
-  plan::Probe probe;      // `program` is filled in by BuildPlan
-  uint64_t name_index;    // into probe_names
+  plan::Probe probe;    // `program` is filled in by BuildPlan
+  uint64_t name_index;  // into probe_names
 };
 
-// A raw sys_enter/sys_exit program that serves many system calls: numbers and the probe name of each.
+// A raw sys_enter/sys_exit program that serves many system calls: numbers and the probe name of
+// each.
 struct SyscallDispatch {
   bool is_enter = true;
   struct Call {
@@ -280,7 +299,7 @@ struct Program {
   std::string symbol;  // "begin_0", "kmem_mm_page_alloc_1": unique, a valid C name
   plan::ProgramType type;
   uint32_t clause;
-  Span span;           // of the clause
+  Span span;  // of the clause
   std::vector<LocalVariable> variables;
   Expr* predicate = nullptr;  // may be null
   Block* body = nullptr;

@@ -1,0 +1,16 @@
+// Every place of a program where something can be lost, each with a counter of its own.
+#pragma once
+
+#include "compiler/diag/source.h"
+#include "compiler/plan/plan.h"
+#include "compiler/sema/typed.h"
+
+namespace memtrace::sema {
+
+// Appends to plan.loss_sites; plan.maps is filled in.
+void AddLossSites(const TypedProgram& program, const diag::SourceMap& sources, plan::Plan& plan);
+
+// What a loss of a record is said to be of: "printf", "print".
+std::string_view ActionSubject(plan::ActionKind kind);
+
+}  // namespace memtrace::sema
