@@ -292,6 +292,10 @@ struct SyscallDispatch {
     uint64_t name_index;
   };
   std::vector<Call> calls;  // empty: not a dispatching program
+  // Bytes from the start of struct task_struct to thread_info.status (x86), whose TS_COMPAT bit tells a 32-bit
+  // call; kNoCompat where there is no such thing.
+  static constexpr uint32_t kNoCompat = UINT32_MAX;
+  uint32_t compat_status_offset = kNoCompat;
 };
 
 // One BPF program.
