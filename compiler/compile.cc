@@ -1,8 +1,5 @@
 #include "compiler/compile.h"
 
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
-
 #include "compiler/codegen/lower.h"
 #include "compiler/sema/typed.h"
 #include "compiler/syntax/parser.h"
@@ -10,22 +7,21 @@
 
 namespace memtrace {
 
-static sema::TypedProgram Front(const diag::SourceMap& sources, diag::Span text, kernel::Kernel& kernel,
-                                const sema::CheckOptions& options, diag::Diagnostics& diagnostics) {
+static sema::TypedProgram Front(const diag::SourceMap& sources, diag::Span text,
+                                kernel::Kernel& kernel, const sema::CheckOptions& options,
+                                diag::Diagnostics& diagnostics) {
   syntax::TokenBuffer tokens = syntax::Lex(sources, text, diagnostics);
   syntax::Ast ast = syntax::Parse(sources, tokens, diagnostics);
   return sema::Check(ast, sources, kernel, options, diagnostics);
 }
 
-std::optional<Compiled> Compile(const diag::SourceMap& sources, diag::Span text, kernel::Kernel& kernel,
-                                const sema::CheckOptions& options, diag::Diagnostics& diagnostics) {
+std::optional<Compiled> Compile(const diag::SourceMap& sources, diag::Span text,
+                                kernel::Kernel& kernel, const sema::CheckOptions& options,
+                                diag::Diagnostics& diagnostics) {
   sema::TypedProgram program = Front(sources, text, kernel, options, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   Compiled compiled{.plan = sema::BuildPlan(program, sources), .object = {}};
-  llvm::LLVMContext context;
-  auto module = codegen::Lower(program, compiled.plan, sources, context);
-  codegen::Optimise(*module);
-  compiled.object = codegen::EmitObject(*module);
+  compiled.object = codegen::CompileObject(program, compiled.plan, sources);
   return compiled;
 }
 
@@ -60,10 +56,8 @@ std::optional<std::string> DumpStage(Stage stage, const diag::SourceMap& sources
   if (stage == Stage::kTypes) return sema::Dump(program);
   plan::Plan plan = sema::BuildPlan(program, sources);
   if (stage == Stage::kPlan) return plan::ToJson(plan);
-  llvm::LLVMContext context;
-  auto module = codegen::Lower(program, plan, sources, context);
-  codegen::Optimise(*module);
-  return stage == Stage::kIr ? codegen::Dump(*module) : codegen::EmitAssembly(*module);
+  return stage == Stage::kIr ? codegen::DumpIr(program, plan, sources)
+                             : codegen::DumpAsm(program, plan, sources);
 }
 
 }  // namespace memtrace

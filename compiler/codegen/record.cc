@@ -1,0 +1,99 @@
+// Records: what printf and other actions send to the reader through the ring.
+#include <linux/bpf.h>
+
+#include "bpf-headers/memtrace/record.h"
+#include "compiler/base/check.h"
+#include "compiler/codegen/function_lowering.h"
+
+namespace memtrace::codegen {
+
+using plan::LossCause;
+
+// How messages and counters name an action.
+static std::string_view SubjectOf(plan::ActionKind kind) {
+  switch (kind) {
+    case plan::ActionKind::kPrintf:
+      return "printf";
+    case plan::ActionKind::kErrorf:
+      return "errorf";
+    case plan::ActionKind::kTime:
+      return "time";
+    case plan::ActionKind::kPrintMap:
+    case plan::ActionKind::kPrintValue:
+      return "print";
+    case plan::ActionKind::kClear:
+      return "clear";
+    case plan::ActionKind::kZero:
+      return "zero";
+    case plan::ActionKind::kExit:
+      return "exit";
+    case plan::ActionKind::kJoin:
+      return "join";
+    case plan::ActionKind::kCat:
+      return "cat";
+  }
+  MT_UNREACHABLE("every action has a name");
+}
+
+// The record is reserved in the ring whatever its size, and filled in place: nothing is copied.
+// Numbers are computed before, so that what they change happens also when the ring is full.
+void FunctionLowering::EmitRecord(const sema::Call& call, bool wake) {
+  MT_CHECK(call.action < plan().actions.size(), "a call that prints has an action");
+  const plan::Action& action = plan().actions[call.action];
+  std::vector<llvm::Value*> scalars;
+  std::vector<Bytes> computed(call.arguments.size());
+  for (size_t i = 0; i < call.arguments.size() && i < action.arguments.size(); ++i) {
+    const sema::Expr& argument = *call.arguments[i];
+    scalars.push_back(argument.type.IsScalar() ? Scalar(argument) : nullptr);
+    if (scalars.back() == nullptr && NeedsOwnMemory(argument)) computed[i] = InMemory(argument);
+  }
+  llvm::Value* record =
+      Call(Helper::ringbuf_reserve, {module_.ring(), Number(action.record_size), Number(0)});
+  Choose(
+      ir_.CreateIsNotNull(record),
+      [&]() -> llvm::Value* {
+        FillRecord(call, action, record, scalars, computed);
+        Call(Helper::ringbuf_submit, {record, WakeupFlags(wake)});
+        return ir_.getFalse();
+      },
+      [&]() -> llvm::Value* {
+        CountLoss(LossCause::kRingFull, SubjectOf(action.kind));
+        return ir_.getFalse();
+      });
+}
+
+// Whether an argument is better computed before its record is reserved: what has effects has to be,
+// and look-ups and loops keep the record from the reader for long.
+bool FunctionLowering::NeedsOwnMemory(const sema::Expr& expr) {
+  return HasEffects(expr) || expr.type.IsStack();
+}
+
+void FunctionLowering::FillRecord(const sema::Call& call, const plan::Action& action,
+                                  llvm::Value* record, const std::vector<llvm::Value*>& scalars,
+                                  const std::vector<Bytes>& computed) {
+  StoreInt(record, Number(call.action), 4, 4);
+  StoreInt(Offset(record, offsetof(mt_record_header, size)), Number(action.record_size), 4, 4);
+  Bytes whole{record, action.record_size, 8};
+  for (size_t i = 0; i < scalars.size(); ++i) {
+    const sema::Expr& argument = *call.arguments[i];
+    Bytes field = Part(whole, action.arguments[i].offset, argument.type->size);
+    if (scalars[i] != nullptr) {
+      StoreInt(field.pointer, scalars[i], field.size, field.alignment);
+    } else if (computed[i].pointer != nullptr) {
+      Copy(field, computed[i]);
+    } else {
+      Store(argument, field, Padding::kNone);
+    }
+  }
+}
+
+// An event costs ten times more when it wakes the reader: it is woken when much is unread. A timer
+// of its own sees to the rest.
+llvm::Value* FunctionLowering::WakeupFlags(bool wake) {
+  if (wake) return Number(BPF_RB_FORCE_WAKEUP);
+  llvm::Value* unread = Call(Helper::ringbuf_query, {module_.ring(), Number(BPF_RB_AVAIL_DATA)});
+  llvm::Value* is_much = ir_.CreateICmpUGT(unread, Number(plan().config.ring_wakeup));
+  return ir_.CreateSelect(is_much, Number(BPF_RB_FORCE_WAKEUP), Number(BPF_RB_NO_WAKEUP));
+}
+
+}  // namespace memtrace::codegen
