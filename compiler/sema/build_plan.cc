@@ -180,8 +180,9 @@ class Builder {
   }
 
   void LayOutState() {
-    plan_.window_offset = 0;
-    uint32_t end = 4;
+    plan_.start_time_offset = 0;
+    plan_.window_offset = 8;
+    uint32_t end = plan_.window_offset + 4;
     LayOutWindows(end);
     end = RoundUp(end, 8);
     plan_.losses_offset = end;

@@ -105,7 +105,7 @@ bool Checker::CheckCount(const CallSyntax& call, const Row& row, size_t least, s
                       : most == SIZE_MAX ? fmt::format("at least {}", least)
                                          : fmt::format("{} to {}", least, most);
   if (least == 0 && most == 0) takes = "no";
-  bool is_one = most == 1 && least == 1;
+  bool is_one = least == 1 && (most == 1 || most == SIZE_MAX);
   Error(Code::kArgumentCount, call.span,
         fmt::format("{}() takes {} argument{}, here {} {}", function, takes, is_one ? "" : "s",
                     count == 1 ? "is" : "are", count))

@@ -42,6 +42,24 @@ Unit UnitOf(syntax::UnitName name) {
   return Unit::kNone;
 }
 
+// The language's own names of integers; C's are known to kernel::BasicCType.
+struct IntName {
+  std::string_view name;
+  uint32_t size;
+  bool is_signed;
+};
+constexpr IntName kIntNames[] = {
+    {"int8", 1, true},   {"int16", 2, true},   {"int32", 4, true},   {"int64", 8, true},
+    {"uint8", 1, false}, {"uint16", 2, false}, {"uint32", 4, false}, {"uint64", 8, false},
+};
+
+Type IntNamed(std::string_view name, types::TypeTable& types) {
+  for (const IntName& row : kIntNames) {
+    if (row.name == name) return types.Int(row.size, row.is_signed);
+  }
+  return {};
+}
+
 std::string_view TagText(syntax::TypeName::Tag tag) {
   switch (tag) {
     case syntax::TypeName::Tag::kNone:
@@ -81,7 +99,8 @@ Type Checker::TypeNamed(const syntax::TypeName& name) {
       uint32_t size = name.array_counts.empty() ? config_.max_strlen : name.array_counts[0];
       return types().String(size);
     }
-    type = kernel::BasicCType(name.name, types());
+    type = IntNamed(name.name, types());
+    if (!type) type = kernel::BasicCType(name.name, types());
     if (!type && name.name == types().Void().Name()) type = types().Void();
   }
   auto btf = kernel_.LoadBtf();
@@ -206,8 +225,11 @@ Expr* Checker::CheckIncrement(const syntax::Increment& increment) {
     const auto& map = static_cast<const syntax::Map&>(*increment.target);
     node->place = CheckPlace(map);
     node->place.closed_window = false;
-    StoreIn(node->place.map, types().Int64(), true, increment.span);
     Type type = maps_[node->place.map].value.type;
+    if (!type || type.IsInteger()) {
+      StoreIn(node->place.map, types().Int64(), true, increment.span);
+      type = maps_[node->place.map].value.type;
+    }
     if (!type || type.IsError()) return ErrorExpr(increment.span);
     if (!type.Is(Kind::kInt)) {
       ReportNotNumber(node->place.map, increment.span, "incremented");

@@ -149,7 +149,7 @@ std::string Dumper::FieldText(const ContextField& field) const {
       text = fmt::format("argument {}", field.index);
       break;
     case probes::From::kArgumentMember:
-      text = fmt::format("argument {} +{}", field.index, field.offset);
+      text = fmt::format("argument {} -> +{}", field.index, field.offset);
       break;
     case probes::From::kSyscallArgument:
       text = fmt::format("pt_regs +{}", field.offset);

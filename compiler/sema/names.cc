@@ -87,7 +87,9 @@ Expr* Checker::CheckNumberedArgument(Span span, uint32_t number) {
   if (!group_->has_numbered_arguments) {
     auto builder = Error(Code::kNoArguments, span,
                          fmt::format("arg{} is only known in rawtracepoint probes", number));
-    if (!group_->fields.empty()) builder.Note("the fields of this probe are args.NAME");
+    if (!group_->targets.empty() && !group_->targets[0].category.empty()) {
+      builder.Note("the fields of this probe are args.NAME");
+    }
     return ErrorExpr(span);
   }
   if (number >= group_->fields.size()) {

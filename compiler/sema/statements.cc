@@ -192,8 +192,15 @@ Stmt* Checker::AddToMap(const syntax::Assign& assign, const syntax::Map& target)
   MapPlace place = CheckPlace(target);
   place.closed_window = false;
   Expr* value = CheckInteger(*assign.value, fmt::format("what is added to {}", target.name));
-  StoreIn(place.map, value->type, IsLiteral(*value), assign.value->span);
   Type held = maps_[place.map].value.type;
+  if (!held || held.Is(Kind::kInt) || held.Is(Kind::kBool) || held.Is(Kind::kEnum)) {
+    // A bool or an enum that is added to is a number from then on.
+    StoreIn(place.map,
+            value->type.IsInteger() ? types().Int(8, value->type->is_signed, value->type->unit)
+                                    : value->type,
+            IsLiteral(*value), assign.value->span);
+    held = maps_[place.map].value.type;
+  }
   if (value->type.IsError() || !held) return nullptr;
   if (!held.Is(Kind::kInt)) {
     ReportNotNumber(place.map, assign.span, "added to");
