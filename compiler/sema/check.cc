@@ -68,6 +68,22 @@ std::string SymbolFor(const probes::Target& target, size_t number) {
   return fmt::format("{}_{}", symbol, number);
 }
 
+// Where task_struct says that a system call came through a 32-bit entry; x86 only.
+uint32_t CompatStatusOffset(kernel::Kernel& kernel) {
+  auto btf = kernel.LoadBtf();
+  Type task = btf.ok() ? btf.value()->TypeNamed("struct task_struct") : Type();
+  uint32_t offset = 0;
+  for (std::string_view name : {"thread_info", "status"}) {
+    if (!task || !task.IsStruct()) return SyscallDispatch::kNoCompat;
+    btf.value()->Complete(task);
+    types::FoundMember found = types::FindMember(task, name);
+    if (!found.found) return SyscallDispatch::kNoCompat;
+    offset += found.member.offset;
+    task = found.member.type;
+  }
+  return offset;
+}
+
 }  // namespace
 
 Checker::Checker(const syntax::Ast& ast, kernel::Kernel& kernel, const CheckOptions& options,
@@ -261,6 +277,7 @@ void Checker::FillProbes(Program& program, const probes::Group& group) {
     program.probes.push_back({.probe = probe, .name_index = NameIndex(probe.name)});
   }
   program.syscalls.is_enter = group.is_sys_enter;
+  if (!group.calls.empty()) program.syscalls.compat_status_offset = CompatStatusOffset(kernel_);
   for (const probes::DispatchedCall& call : group.calls) {
     program.syscalls.calls.push_back(
         {.number = call.number, .name_index = NameIndex(group.targets[call.target].name)});
