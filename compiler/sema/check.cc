@@ -301,6 +301,10 @@ void Checker::CheckProgram(const CheckedClause& clause, size_t index, const prob
     program.predicate = CheckCondition(*clause.clause->predicate);
   }
   if (clause.clause->body != nullptr) program.body = CheckBlock(*clause.clause->body);
+  // Declared and never set: nobody asks for its type, but it has a place.
+  for (LocalVariable& variable : program.variables) {
+    if (variable.type.IsError()) variable.type = types().Int64();
+  }
   program_ = nullptr;
   product_.programs.push_back(std::move(program));
   ++program_number_;
@@ -317,6 +321,14 @@ void Checker::FinishMaps() {
       }
       std::string_view closest = diag::ClosestName(map.name, names);
       if (!closest.empty()) builder.Hint(fmt::format("did you mean `{}`?", closest));
+    }
+    bool is_known = map.value.type && std::all_of(map.keys.begin(), map.keys.end(), [](auto& key) {
+                      return static_cast<bool>(key.type);
+                    });
+    if (!is_known && map.is_assigned && !diagnostics_.has_errors()) {
+      Error(diag::Code::kTypeClash, map.first_use,
+            fmt::format("what {} holds is never said", map.name))
+          .Note("all that is assigned to it comes from itself");
     }
     MapInfo info{.name = map.name,
                  .first_use = map.first_use,

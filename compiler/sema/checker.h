@@ -122,6 +122,7 @@ class Checker {
   plan::Index AddAction(ActionSite site);
   // Declares or reuses `$name` for a value of `type` (find's third argument).
   Id VariableFor(const syntax::Variable& variable, Type type);
+  Type VariableType(Id variable) const { return program_->variables[variable].type; }
 
  private:
   struct MapState {

@@ -62,7 +62,8 @@ Type UnifyAggregations(Type left, bool left_literal, Type right, bool right_lite
 }
 
 Type UnifyPointers(Type left, Type right, TypeTable& types) {
-  if (left->space != right->space) return {};
+  bool fits = left->target.Is(Kind::kVoid) || right->target.Is(Kind::kVoid);
+  if (left->space != right->space || !fits) return {};
   return types.Pointer(types.Void(), left->space);
 }
 

@@ -90,7 +90,9 @@ Expr* CheckFind(Checker& checker, const Row& row, const CallSyntax& call) {
   Id id = checker.VariableFor(variable, type ? type : checker.types().Error());
   Call* node = checker.NewCall(row, call, checker.types().Bool());
   node->place = std::move(place);
-  node->number = id;
+  auto* target = checker.New<Variable>(ExprKind::kVariable, out.span, checker.VariableType(id));
+  target->variable = id;
+  node->arguments.push_back(target);
   return node;
 }
 
