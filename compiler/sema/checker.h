@@ -88,6 +88,10 @@ class Checker {
   static bool IsLiteral(const Expr& expr);
   // `expr` is an integer or sees through a one-field struct to one; null otherwise.
   Expr* AsInteger(Expr* expr);
+  // `object`.`name`, reported at the object when there is no such field.
+  Expr* Field(Expr* object, const std::string& name) {
+    return MemberOf(object->span, object->span, object, name);
+  }
   Type TypeNamed(const syntax::TypeName& name);
   void Complete(Type type);
   // Where the memory lies that a place or a pointer is in.

@@ -85,11 +85,6 @@ class Collector {
         AddAt(LossCause::kReadFailed, call.span);
         AddAt(LossCause::kTruncated, call.span);
         break;
-      case Function::kPpid:
-      case Function::kPcomm:
-      case Function::kJiffies:
-        AddAt(LossCause::kReadFailed, call.span);
-        break;
       default:
         break;  // the others read nothing that can fail
     }

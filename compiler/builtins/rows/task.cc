@@ -69,6 +69,25 @@ Expr* CheckCurtask(Checker& checker, const Row& row, const CallSyntax& call) {
   return checker.NewCall(row, call, checker.types().Pointer(task, types::Space::kKernel));
 }
 
+// ppid and pcomm are nothing but fields of the parent.
+Expr* ParentOf(Checker& checker, const CallSyntax& call) {
+  Expr* task = CheckCurtask(checker, kCurtaskRow, call);
+  if (task->type->target.Is(Kind::kVoid)) return checker.ErrorExpr(call.span);
+  return checker.Field(task, "real_parent");
+}
+
+Expr* CheckPpid(Checker& checker, const Row&, const CallSyntax& call) {
+  Expr* parent = ParentOf(checker, call);
+  if (parent->type.IsError()) return parent;
+  Expr* tgid = checker.Field(parent, "tgid");
+  return checker.Convert(tgid, checker.types().Int(4, false));
+}
+
+Expr* CheckPcomm(Checker& checker, const Row&, const CallSyntax& call) {
+  Expr* parent = ParentOf(checker, call);
+  return parent->type.IsError() ? parent : checker.Field(parent, "comm");
+}
+
 Expr* CheckProbe(Checker& checker, const Row& row, const CallSyntax& call) {
   types::Type type = checker.types().ProbeName();
   // A program that uses it serves one probe; but for system calls, which are told apart when they
@@ -159,7 +178,7 @@ constinit const Row kPpidRow = {Function::kPpid,
                                 "uint32 ppid",
                                 "Process id of the current task's parent.",
                                 "tracepoint:kmem:mm_page_alloc { @[ppid] = count(); }",
-                                CheckTaskNumber};
+                                CheckPpid};
 constinit const Row kUidRow = {Function::kUid,
                                RowKind::kBuiltin,
                                "uint32 uid",
@@ -190,7 +209,7 @@ constinit const Row kPcommRow = {Function::kPcomm,
                                  "string[16] pcomm",
                                  "Name of the current task's parent.",
                                  "tracepoint:kmem:mm_page_alloc { @[pcomm] = count(); }",
-                                 CheckComm};
+                                 CheckPcomm};
 constinit const Row kCpuRow = {Function::kCpu,
                                RowKind::kBuiltin,
                                "uint32 cpu",
