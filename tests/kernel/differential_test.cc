@@ -20,19 +20,23 @@ namespace memtrace::test {
 namespace {
 
 struct Subject {
-  std::string category, event;
-  std::vector<std::string> fields;
-  std::string workload;  // its name, by which both tracers filter
+  std::string name;                 // of the test
+  std::vector<std::string> events;  // "kmem:kfree"
+  std::vector<std::string> fields;  // that all of them have
+  std::string workload;             // its name, by which both tracers filter
   std::vector<std::string> arguments;
 };
 
 // A map per field, so that a value that came out wrong names its field.
 std::string ProgramFor(const Subject& subject) {
-  std::string program = "config = { max_map_keys = 100000 } tracepoint:" + subject.category + ":" +
-                        subject.event + " /comm == \"" + subject.workload +
-                        "\"/ { @events = count();";
+  std::string program = "config = { max_map_keys = 100000 } ";
+  for (const std::string& event : subject.events) {
+    program += (&event == subject.events.data() ? "tracepoint:" : ", tracepoint:") + event;
+  }
+  program +=
+      " /comm == \"" + subject.workload + "\"/ { @events = count(); @probes[probe] = count();";
   for (const std::string& field : subject.fields) {
-    program += " @f_" + field + "[args." + field + "] = count();";
+    program += " @f_" + field + "[probe, args." + field + "] = count();";
   }
   return program + " }";
 }
@@ -98,6 +102,10 @@ class Differential : public TracerTest {
                           ? left.Sum("@events") - right.Sum("@events")
                           : right.Sum("@events") - left.Sum("@events");
     EXPECT_LE(events, missed) << left.err << right.err;
+    EXPECT_LE(Difference(left.Keyed("@probes"), right.Keyed("@probes")), missed)
+        << "chosen:\n"
+        << Some(left.Keyed("@probes")) << "classic:\n"
+        << Some(right.Keyed("@probes"));
     for (const std::string& field : subject.fields) {
       auto raw = left.Keyed("@f_" + field);
       auto record = right.Keyed("@f_" + field);
@@ -116,8 +124,8 @@ class RawRows : public Differential, public ::testing::WithParamInterface<kernel
 TEST_P(RawRows, GiveTheRecordsValues) {
   const kernel::RawRow& row = GetParam();
   // Reads, faults, reclaims, allocates, sleeps and wakes.
-  Subject subject = {.category = std::string(row.category),
-                     .event = std::string(row.event),
+  Subject subject = {.name = "",
+                     .events = {std::string(row.category) + ":" + std::string(row.event)},
                      .fields = {},
                      .workload = "hogcg",
                      .arguments = {"16", "48", "2"}};
@@ -134,40 +142,61 @@ INSTANTIATE_TEST_SUITE_P(All, RawRows, ::testing::ValuesIn(kernel::RawRows()),
 
 // ---- System calls -----------------------------------------------------------------------------
 
+// From a number of system calls on, one raw sys_enter serves a clause: enough of them in each case.
 class SystemCalls : public Differential, public ::testing::WithParamInterface<Subject> {};
 
 TEST_P(SystemCalls, HaveTheRecordsArguments) { Compare(GetParam()); }
 
+std::vector<std::string> Calls(const std::string& side, const std::vector<std::string>& names) {
+  std::vector<std::string> events;
+  for (const std::string& name : names) events.push_back("syscalls:sys_" + side + "_" + name);
+  return events;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Some, SystemCalls,
-    ::testing::Values(
-        Subject{"syscalls", "sys_enter_getpgid", {"pid"}, "threads", {"4", "500", "0", "sequence"}},
-        Subject{"syscalls", "sys_exit_getpgid", {"ret"}, "threads", {"4", "500", "0", "sequence"}},
-        Subject{"syscalls",
-                "sys_enter_mmap",
-                {"addr", "len", "prot", "flags", "fd", "off"},
-                "anonmap",
-                {"200"}},
-        Subject{"syscalls", "sys_enter_munmap", {"addr", "len"}, "anonmap", {"200"}},
-        Subject{"syscalls", "sys_exit_mmap", {"ret"}, "anonmap", {"200"}},
-        Subject{"syscalls", "sys_enter_brk", {"brk"}, "brkgrow", {}},
-        Subject{"syscalls",
-                "sys_enter_openat",
-                {"dfd", "filename", "flags", "mode"},
-                "opener",
-                {"/nowhere", "50"}},
-        Subject{"syscalls", "sys_exit_openat", {"ret"}, "opener", {"/nowhere", "50"}},
-        Subject{"syscalls",
-                "sys_enter_madvise",
-                {"start", "len_in", "behavior"},
-                "touch",
-                {"100", "0x100000000000", "3"}},
-        Subject{"syscalls",
-                "sys_enter_clock_nanosleep",
-                {"which_clock", "flags", "rqtp", "rmtp"},
-                "slowcall",
-                {"20", "100"}}),
-    [](const auto& info) { return info.param.event; });
+    ::testing::Values(Subject{"Process",
+                              Calls("enter", {"getpgid", "getsid", "kill", "sched_getparam"}),
+                              {"pid"},
+                              "threads",
+                              {"4", "500", "0", "sequence"}},
+                      Subject{"ProcessResult",
+                              Calls("exit", {"getpgid", "getsid", "kill", "sched_getparam"}),
+                              {"ret"},
+                              "threads",
+                              {"4", "500", "0", "sequence"}},
+                      Subject{"Length",
+                              Calls("enter", {"mmap", "munmap", "mprotect", "mlock"}),
+                              {"len"},
+                              "anonmap",
+                              {"200"}},
+                      Subject{"StartAndLength",
+                              Calls("enter", {"mprotect", "mlock", "munlock", "msync"}),
+                              {"start", "len"},
+                              "anonmap",
+                              {"200"}},
+                      Subject{"MappingResult",
+                              Calls("exit", {"mmap", "munmap", "mprotect", "brk", "madvise"}),
+                              {"ret"},
+                              "brkgrow",
+                              {}},
+                      Subject{"FileName",
+                              Calls("enter", {"openat", "newfstatat", "faccessat", "fchmodat"}),
+                              {"dfd", "filename"},
+                              "opener",
+                              {"/nowhere", "50"}},
+                      Subject{"FileResult",
+                              Calls("exit", {"openat", "newfstatat", "faccessat", "fchmodat"}),
+                              {"ret"},
+                              "opener",
+                              {"/nowhere", "50"}},
+                      // 32-bit calls among them.
+                      Subject{"Compat",
+                              Calls("enter", {"getppid", "getpid", "getuid", "getgid", "write"}),
+                              {},
+                              "compat",
+                              {"500"}}),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace memtrace::test
