@@ -20,6 +20,7 @@ llvm::Value* FunctionLowering::Narrow(llvm::Value* value, sema::Type type) {
 }
 
 void FunctionLowering::Evaluate(const Expr& expr) {
+  Located located(*this, expr.span);
   if (expr.kind == ExprKind::kCall) {
     const auto& call = static_cast<const sema::Call&>(expr);
     const Lowering& lowering = LoweringOf(call.function);
@@ -36,6 +37,7 @@ void FunctionLowering::Evaluate(const Expr& expr) {
 }
 
 llvm::Value* FunctionLowering::Scalar(const Expr& expr) {
+  Located located(*this, expr.span);
   switch (expr.kind) {
     case ExprKind::kConstant:
       return Number(static_cast<const sema::Constant&>(expr).bits);
@@ -307,6 +309,7 @@ llvm::Value* FunctionLowering::ProbeIsCondition(const sema::ProbeIs& expr) {
 // ---- Values in memory -------------------------------------------------------------------------
 
 Bytes FunctionLowering::InMemory(const Expr& expr) {
+  Located located(*this, expr.span);
   switch (expr.kind) {
     case ExprKind::kString: {
       const auto& string = static_cast<const sema::String&>(expr);
@@ -357,6 +360,7 @@ void FunctionLowering::Store(const Expr& expr, Bytes to, Padding padding) {
     StoreInt(to.pointer, Scalar(expr), expr.type->size, to.alignment);
     return;
   }
+  Located located(*this, expr.span);
   switch (expr.kind) {
     case ExprKind::kMapRead:
       return MapInto(static_cast<const sema::MapRead&>(expr).place, to);

@@ -4,26 +4,16 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include "compiler/base/check.h"
+#include "compiler/sema/walk.h"
 
 namespace memtrace::codegen {
 namespace {
 
 // Of BPF's 512 bytes, registers that are spilled and callbacks need their share.
 constexpr uint32_t kProgramStack = 256;
-constexpr uint32_t kFrameLimit = 160;
-// Larger variables go to the scratch slot.
-constexpr uint32_t kFrameVariableLimit = 64;
-
 // Attempts to claim a scratch slot. One fails only when a program that preempted us took the slot
 // that we saw free and was itself preempted.
 constexpr int kClaimAttempts = 3;
-
-uint32_t RoundUp8(uint32_t value) { return (value + 7) / 8 * 8; }
-
-}  // namespace
-
-FunctionLowering::FunctionLowering(ModuleBuilder& module, const sema::Program& program)
-    : module_(module), program_(program), ir_(module.module().getContext()) {}
 
 std::string SectionOf(const sema::Program& program) {
   std::string_view kind;
@@ -43,6 +33,11 @@ std::string SectionOf(const sema::Program& program) {
   }
   return std::string(kind) + program.symbol;
 }
+
+}  // namespace
+
+FunctionLowering::FunctionLowering(ModuleBuilder& module, const sema::Program& program)
+    : module_(module), program_(program), ir_(module.module().getContext()) {}
 
 void FunctionLowering::Lower() {
   PlaceVariables();
@@ -96,18 +91,6 @@ void FunctionLowering::Lower() {
   module_.NeedScratch(scratch_peak_);
 }
 
-void FunctionLowering::PlaceVariables() {
-  frame_size_ = kFrameVariables;
-  for (const sema::LocalVariable& variable : program_.variables) {
-    uint32_t size = variable.type.IsScalar() ? 8 : RoundUp8(std::max(variable.type->size, 1u));
-    bool in_frame = size <= kFrameVariableLimit && frame_size_ + size <= kFrameLimit;
-    uint32_t& top = in_frame ? frame_size_ : scratch_top_;
-    locals_.push_back({.in_frame = in_frame, .offset = top});
-    top += size;
-  }
-  scratch_peak_ = scratch_top_;
-}
-
 void FunctionLowering::BeginFunction() {
   llvm::Type* pointer = ir_.getPtrTy();
   auto* function = llvm::Function::Create(
@@ -128,15 +111,6 @@ void FunctionLowering::BeginFunction() {
   for (uint32_t offset = kFrameScratch; offset < frame_size_; offset += 8) {
     ir_.CreateStore(Number(0), FrameField(offset));
   }
-}
-
-// The frame's size is known when all loops have taken their fields.
-void FunctionLowering::FinishFrame() {
-  llvm::IRBuilder<> builder(frame_placeholder_);
-  auto* frame = builder.CreateAlloca(llvm::ArrayType::get(ir_.getInt64Ty(), frame_size_ / 8));
-  frame->setAlignment(llvm::Align(8));
-  frame_placeholder_->replaceAllUsesWith(frame);
-  frame_placeholder_->eraseFromParent();
 }
 
 void FunctionLowering::LowerPredicate(llvm::BasicBlock* otherwise) {
@@ -192,32 +166,6 @@ void FunctionLowering::ReleaseScratch() {
   llvm::Value* bit = ir_.CreateLoad(ir_.getInt64Ty(), FrameField(kFrameBusyBit));
   ir_.CreateAtomicRMW(llvm::AtomicRMWInst::And, bitmap, ir_.CreateNot(bit), llvm::MaybeAlign(8),
                       llvm::AtomicOrdering::Monotonic);
-}
-
-void FunctionLowering::InitialiseVariables() {
-  for (size_t i = 0; i < locals_.size(); ++i) {
-    if (!locals_[i].in_frame) Zero(LocalBytes(static_cast<sema::Id>(i)));
-  }
-}
-
-llvm::Value* FunctionLowering::FrameField(uint32_t offset) { return Offset(here_.frame, offset); }
-
-uint32_t FunctionLowering::NewFrameField() {
-  uint32_t offset = frame_size_;
-  frame_size_ += 8;
-  return offset;
-}
-
-llvm::Value* FunctionLowering::ScratchAt(uint32_t offset) {
-  llvm::Value* base = ir_.CreateLoad(ir_.getPtrTy(), FrameField(kFrameScratch));
-  return Offset(base, offset);
-}
-
-Bytes FunctionLowering::LocalBytes(sema::Id variable) {
-  const Local& local = locals_[variable];
-  sema::Type type = program_.variables[variable].type;
-  uint32_t size = type.IsScalar() ? 8 : type->size;
-  return {local.in_frame ? FrameField(local.offset) : ScratchAt(local.offset), size, 8};
 }
 
 llvm::Value* FunctionLowering::Context() {

@@ -163,6 +163,27 @@ class FunctionLowering {
     uint32_t scratch_top_;
     std::vector<bool> in_use_;
   };
+  // Until its end, instructions and losses belong to `span`.
+  class Located {
+   public:
+    Located(FunctionLowering& lowering, diag::Span span)
+        : lowering_(lowering),
+          location_(lowering.ir_.getCurrentDebugLocation()),
+          line_(lowering.line_) {
+      lowering.SetLocation(span);
+    }
+    Located(const Located&) = delete;
+    Located& operator=(const Located&) = delete;
+    ~Located() {
+      lowering_.ir_.SetCurrentDebugLocation(location_);
+      lowering_.line_ = line_;
+    }
+
+   private:
+    FunctionLowering& lowering_;
+    llvm::DebugLoc location_;
+    uint32_t line_;
+  };
   struct Local {
     bool in_frame;
     uint32_t offset;

@@ -247,17 +247,21 @@ llvm::Value* FunctionLowering::Length(const sema::MapPlace& place, diag::Span sp
 
 // find(@m, key, $value): sets $value when the key is there.
 llvm::Value* FunctionLowering::Find(const sema::Call& call) {
-  const sema::Expr& target = *call.arguments.front();
-  MT_CHECK(target.kind == sema::ExprKind::kVariable, "find() sets a variable");
-  sema::Id variable = static_cast<const sema::Variable&>(target).variable;
+  sema::Id variable = static_cast<const sema::Variable&>(*call.arguments[0]).variable;
+  sema::Type type = program_.variables[variable].type;
+  if (IsState(PlanMap(call.place.map)) || PlanMap(call.place.map).value != ValueKind::kScalar) {
+    llvm::Value* found = HasKey(call.place);
+    When(found, [&] { StoreVariable(variable, MapScalar(call.place, type)); });
+    return found;
+  }
   Bytes key = Key(call.place);
   llvm::Value* value = Lookup(PlanMap(call.place.map), call.place.closed_window, key.pointer);
   llvm::Value* found = ir_.CreateIsNotNull(value);
   When(found, [&] {
-    if (target.type.IsScalar()) {
+    if (type.IsScalar()) {
       StoreVariable(variable, LoadInt(value, 8, false, 8));
     } else {
-      Copy(LocalBytes(variable), value, 8, target.type->size);
+      Copy(LocalBytes(variable), value, 8, type->size);
     }
   });
   return found;

@@ -29,6 +29,9 @@ class Collector {
 
  private:
   void Visit(const Stmt& stmt) {
+    if (stmt.kind == StmtKind::kWhile || stmt.kind == StmtKind::kForRange) {
+      AddAt(LossCause::kLoopLimit, stmt.span);
+    }
     if (stmt.kind != StmtKind::kAggregate) return;
     const auto& aggregate = static_cast<const Aggregate&>(stmt);
     // Fields of one value that can only be replaced together with a look at what is there.
