@@ -71,6 +71,8 @@ class FunctionLowering {
 
   // ---- Memory (memory.cc) ----
   Bytes Temporary(uint32_t size);
+  // The same in the scratch slot: the verifier forgets what is put there.
+  Bytes ScratchTemporary(uint32_t size);
   Bytes Part(Bytes whole, uint32_t offset, uint32_t size);
   void Zero(Bytes bytes);
   void Copy(Bytes to, llvm::Value* from, uint32_t from_alignment, uint32_t size);
@@ -92,7 +94,7 @@ class FunctionLowering {
 
   // ---- Strings (string.cc) ----
   llvm::Value* BytesEqual(Bytes left, Bytes right, uint32_t size);      // i1
-  llvm::Value* CompareStrings(Bytes left, Bytes right, uint32_t size);  // -1, 0, 1
+  llvm::Value* CompareStrings(Bytes left, Bytes right, uint32_t size);  // < 0, 0, > 0
   llvm::Value* Compare(const sema::Compare& compare);                   // i1
   llvm::Value* StringLength(Bytes string);
   llvm::Value* Contains(Bytes haystack, Bytes needle);
@@ -248,6 +250,14 @@ class FunctionLowering {
   Place MemberPlace(const sema::Member& expr);
   Place Pointee(const sema::Expr& pointer, uint64_t offset);
   llvm::Value* IndexScalar(const sema::Index& expr);
+
+  // string.cc
+  using RoundFunction =
+      std::function<llvm::Value*(llvm::Value* index, llvm::ArrayRef<llvm::Value*> pointers)>;
+  llvm::Value* FirstRound(uint32_t rounds, llvm::ArrayRef<llvm::Value*> pointers,
+                          const RoundFunction& ends);
+  llvm::Value* FirstEnd(Bytes left, Bytes right, uint32_t size);
+  llvm::Value* HasNul(llvm::Value* word);
 
   // map.cc
   llvm::Value* Window(const plan::Map& map, bool closed);

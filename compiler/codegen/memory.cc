@@ -44,8 +44,12 @@ Bytes FunctionLowering::Temporary(uint32_t size) {
     here_.temporaries.push_back({.memory = memory, .size = rounded, .in_use = true});
     return {memory, size, 8};
   }
+  return ScratchTemporary(size);
+}
+
+Bytes FunctionLowering::ScratchTemporary(uint32_t size) {
   uint32_t offset = scratch_top_;
-  scratch_top_ += rounded;
+  scratch_top_ += (size + 7) / 8 * 8;
   scratch_peak_ = std::max(scratch_peak_, scratch_top_);
   return {ScratchAt(offset), size, 8};
 }
