@@ -365,7 +365,12 @@ void FunctionLowering::Store(const Expr& expr, Bytes to, Padding padding) {
     case ExprKind::kMapRead:
       return MapInto(static_cast<const sema::MapRead&>(expr).place, to);
     case ExprKind::kContextField: {
-      Place place = ContextPlace(static_cast<const sema::ContextField&>(expr));
+      const auto& field = static_cast<const sema::ContextField&>(expr);
+      Place place = ContextPlace(field);
+      // The only field whose string may be longer than its place.
+      if (field.is_data_loc && expr.type.Is(types::Kind::kString)) {
+        return ReadString(to, place.memory, place.address, Number(to.size), padding);
+      }
       return ReadInto(to, place, expr.type, padding);
     }
     case ExprKind::kMember:

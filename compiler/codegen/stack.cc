@@ -99,6 +99,7 @@ void FunctionLowering::StoreStack(const sema::Call& call, Bytes to) {
   StoreInt(to.pointer, Number(0), 8, to.alignment);
   StoreInt(Offset(to.pointer, offsetof(mt_stack_ref, process)), process, 4, to.alignment);
   llvm::Value* flags_at = Offset(to.pointer, offsetof(mt_stack_ref, flags));
+  StoreInt(flags_at, Number(0), 4, to.alignment);
   Choose(
       ir_.CreateICmpSGT(length, Number(0)),
       [&]() -> llvm::Value* {
@@ -114,8 +115,14 @@ void FunctionLowering::StoreStack(const sema::Call& call, Bytes to) {
         return ir_.getFalse();
       },
       [&]() -> llvm::Value* {
-        StoreInt(flags_at, Number(MT_STACK_FAILED), 4, to.alignment);
-        CountLoss(LossCause::kStackFailed);
+        // No frames at all is what a kernel thread has in user space.
+        When(
+            ir_.CreateICmpSLT(length, Number(0)),
+            [&] {
+              StoreInt(flags_at, Number(MT_STACK_FAILED), 4, to.alignment);
+              CountLoss(LossCause::kStackFailed);
+            },
+            /*likely=*/false);
         return ir_.getFalse();
       });
 }

@@ -44,7 +44,13 @@ void Str(FunctionLowering& lowering, const Call& call, Bytes to, Padding padding
     length = ir.CreateSelect(fits, length, lowering.Number(to.size - 1));
     limit = ir.CreateAdd(length, lowering.Number(1));
   }
-  lowering.ReadString(to, is_user ? Memory::kUser : Memory::kKernel, address, limit, padding);
+  Memory memory = is_user ? Memory::kUser : Memory::kKernel;
+  if (to.size < lowering.plan().config.max_strlen) {
+    // That few bytes were asked for: what is behind them is not lost.
+    lowering.ProbeReadString(to, memory, address, limit, padding);
+  } else {
+    lowering.ReadString(to, memory, address, limit, padding);
+  }
 }
 
 void Usym(FunctionLowering& lowering, const Call& call, Bytes to, Padding) {
