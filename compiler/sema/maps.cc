@@ -58,20 +58,16 @@ void Checker::CheckKeys(MapPlace& place, const std::vector<const syntax::Expr*>&
   std::vector<Expr*> keys;
   for (const syntax::Expr* key : written) {
     Expr* value = CheckValue(*key);
-    // @[(a, b)] is @[a, b].
-    if (written.size() == 1 && value->kind == ExprKind::kTuple && value->type.Is(Kind::kTuple)) {
+    // @[(a, b)] is @[a, b], also when the tuple is in a variable.
+    if (written.size() == 1 && value->type.Is(Kind::kTuple)) {
+      if (value->kind != ExprKind::kTuple) value = ConvertTuple(value, value->type);
       keys = static_cast<Tuple*>(value)->elements;
     } else {
       keys.push_back(value);
     }
   }
   CheckKeyCount(place.map, keys.size(), span);
-  // A tuple in a variable, for a map that is keyed by its elements.
   size_t expected = maps_[place.map].keys.size();
-  if (keys.size() == 1 && expected > 1 && keys[0]->type.Is(Kind::kTuple) &&
-      keys[0]->type->members.size() == expected) {
-    keys = static_cast<Tuple*>(ConvertTuple(keys[0], keys[0]->type))->elements;
-  }
   if (keys.size() != expected) {
     const MapState& map = maps_[place.map];
     Error(Code::kKeyMismatch, span,
