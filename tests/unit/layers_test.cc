@@ -45,10 +45,10 @@ const std::vector<External> kExternals = {
     {"clang/", "llvm", {}},
     {"bpf/", "bpf", {"runtime/bpf/", "runtime/attach/"}},
     {"readline/", "readline", {"runtime/repl/line_reader.cc"}},
-    {"libelf.h", "elf", {"runtime/symbols/"}},
-    {"gelf.h", "elf", {"runtime/symbols/"}},
-    {"elfutils/", "dw", {"runtime/symbols/"}},
-    {"dwarf.h", "dw", {"runtime/symbols/"}},
+    {"libelf.h", "elf", {"runtime/symbols/", "compiler/user/"}},
+    {"gelf.h", "elf", {"runtime/symbols/", "compiler/user/"}},
+    {"elfutils/", "dw", {"runtime/symbols/", "compiler/user/"}},
+    {"dwarf.h", "dw", {"runtime/symbols/", "compiler/user/"}},
     {"nlohmann/", "json", {"compiler/plan/", "runtime/output/"}},
 };
 
