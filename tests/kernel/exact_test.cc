@@ -131,6 +131,90 @@ TEST_F(Exact, MinimaAndMaximaOfConcurrentValues) {
   EXPECT_EQ(trace.Sum("@n"), 400'000u);
 }
 
+// Four threads meet at every new key at the same moment: whoever is second must not start over.
+class NewKeys : public Exact, public ::testing::WithParamInterface<Update> {};
+
+TEST_P(NewKeys, AreInsertedOnce) {
+  Trace trace = RunLossless(
+      "config = { max_map_keys = 60000 } "
+      "tracepoint:syscalls:sys_enter_getpgid /comm == \"threads\"/ { " +
+          std::string(GetParam().statement) + " }",
+      "threads 4 50000 0 sequence");
+  std::map<std::string, uint64_t> counts = trace.Keyed("@x");
+  EXPECT_EQ(counts.size(), 50'000u) << trace.err;
+  for (const auto& [key, count] : counts) ASSERT_EQ(count, 4u) << key;
+}
+
+INSTANTIATE_TEST_SUITE_P(Statements, NewKeys,
+                         ::testing::Values(Update{"Increment", "@x[args.pid % 1000000]++;"},
+                                           Update{"AddAssign", "@x[args.pid % 1000000] += 1;"},
+                                           Update{"Count", "@x[args.pid % 1000000] = count();"},
+                                           Update{"Sum", "@x[args.pid % 1000000] = sum(1);"},
+                                           Update{"Max", "@x[args.pid % 1000000] = max(4);"}),
+                         [](const auto& info) { return info.param.name; });
+
+// The timer's interrupt comes in the middle of a system call's program and updates the same maps.
+TEST_F(Exact, InterruptsUpdateTheSameMaps) {
+  Trace trace = RunLossless(
+      "tracepoint:syscalls:sys_enter_getppid /comm == \"threads\"/ "
+      "{ @all++; @c = count(); @k[1] = sum(1); @h[1] = hist(1); @calls = count(); } "
+      "rawtracepoint:hrtimer_expire_entry "
+      "{ @all++; @c = count(); @k[1] = sum(1); @h[1] = hist(1); @ticks = count(); } "
+      "rawtracepoint:softirq_entry "
+      "{ @all++; @c = count(); @k[1] = sum(1); @h[1] = hist(1); @soft = count(); }",
+      kThreadsCommand);
+  uint64_t expected = trace.Sum("@calls") + trace.Sum("@ticks") + trace.Sum("@soft");
+  EXPECT_EQ(trace.Sum("@calls"), kTotal) << trace.Describe();
+  EXPECT_GT(trace.Sum("@ticks"), 0u);
+  EXPECT_GT(trace.Sum("@soft"), 0u);
+  EXPECT_EQ(trace.Sum("@all"), expected) << trace.Describe();
+  EXPECT_EQ(trace.Sum("@c"), expected);
+  EXPECT_EQ(trace.Keyed("@k")["1"], expected);
+  EXPECT_EQ(trace.BucketTotal(), expected);
+}
+
+// Long strings are put together in scratch memory; an interrupt's program, or that of another CPU,
+// must not write into it.
+TEST_F(Exact, StringsDoNotMix) {
+  std::string opener = Workload("opener");
+  Trace trace = RunLossless(
+      "config = { max_strlen = 1024 } "
+      "tracepoint:syscalls:sys_enter_openat /comm == \"opener\" && args.flags & 0x80000/ "
+      "{ @[str(args.filename), comm] = count(); } "
+      "rawtracepoint:hrtimer_expire_entry { @ticks[comm, probe, \"a tick\"] = count(); } "
+      "tracepoint:syscalls:sys_exit_openat /comm == \"opener\"/ "
+      "{ @exits[\"an exit\", comm, probe] = count(); }",
+      opener + " @600 100000 & " + opener + " @900 100000 & wait");
+  size_t paths = 0;
+  for (const auto& [key, count] : trace.Keyed("@")) {
+    if (key.rfind("/abc", 0) != 0) continue;  // the loader's
+    paths++;
+    size_t length = key.find(", opener");
+    EXPECT_TRUE(length == 600 || length == 900) << key;
+    EXPECT_EQ(count, 100'000u) << length;
+    for (size_t i = 1; i < length; i++) ASSERT_EQ(key[i], 'a' + static_cast<char>((i - 1) % 10));
+  }
+  EXPECT_EQ(paths, 2u) << trace.Describe();
+  EXPECT_EQ(trace.Keyed("@exits").size(), 1u) << trace.Describe();
+  for (const auto& [key, count] : trace.Keyed("@ticks")) {
+    EXPECT_NE(key.find(", rawtracepoint:hrtimer_expire_entry, a tick"), std::string::npos) << key;
+  }
+}
+
+// ESRCH is 3: every call fails with it.
+TEST_F(Exact, NegativeNumbers) {
+  Trace trace = RunLossless(
+      "tracepoint:syscalls:sys_exit_getpgid /comm == \"keys\"/ "
+      "{ @sum = sum(args.ret); @low = min(args.ret); @high = max(args.ret); "
+      "@mean = avg(args.ret); @x += args.ret; @h = hist(args.ret); @by[args.ret] = count(); }",
+      "keys 5000");
+  for (const char* line :
+       {"@sum: -15000", "@low: -3", "@high: -3", "@mean: -3", "@x: -15000", "@by\\[-3\\]: 5000"}) {
+    EXPECT_EQ(trace.Lines(line).size(), 1u) << line << "\n" << trace.Describe();
+  }
+  EXPECT_EQ(trace.BucketTotal(), 5000u) << trace.Describe();
+}
+
 TEST_F(Exact, EnterAndExitPairPerThread) {
   Trace trace = RunLossless(
       "tracepoint:syscalls:sys_enter_clock_nanosleep /comm == \"slowcall\"/ { @s[tid] = nsecs; } "

@@ -74,6 +74,28 @@ TEST_F(Intervals, KeyedCount) {
   EXPECT_EQ(trace.Keyed("@"), expected) << trace.Describe();
 }
 
+TEST_F(Intervals, ManyKeysOftenCleared) {
+  Trace trace =
+      RunTracer({.program = "interval:50ms { print(@); clear(@); } "
+                            "tracepoint:syscalls:sys_enter_getpgid /comm == \"threads\"/ "
+                            "{ @[args.pid % 1000] = count(); }",
+                 .command = "threads 4 100000 " + std::to_string(Seconds()) + " sequence"});
+  EXPECT_EQ(trace.exit_status, 0) << trace.Describe();
+  EXPECT_EQ(trace.Lost(""), 0u) << trace.Describe();
+  std::map<std::string, uint64_t> counts = trace.Keyed("@");
+  EXPECT_EQ(counts.size(), 1000u);
+  for (const auto& [key, count] : counts) ASSERT_EQ(count, 400u) << key;
+}
+
+TEST_F(Intervals, IncrementsOfKeys) {
+  Trace trace = RunUnderLoad(
+      "interval:50ms { print(@x); clear(@x); } "
+      "tracepoint:syscalls:sys_enter_getpgid /comm == \"threads\"/ { @x[args.pid, comm]++; }",
+      "getpgid");
+  EXPECT_EQ(trace.Keyed("@x").size(), 4u) << trace.Describe();
+  for (const auto& [key, count] : trace.Keyed("@x")) EXPECT_EQ(count, kTotal / 4) << key;
+}
+
 TEST_F(Intervals, ZeroKeepsTheKeys) {
   Trace trace = RunUnderLoad(
       "interval:1s { print(@); zero(@); } "
