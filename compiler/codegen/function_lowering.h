@@ -114,6 +114,8 @@ class FunctionLowering {
 
   // ---- Records, stacks (record.cc, stack.cc) ----
   void EmitRecord(const sema::Call& call, bool wake);
+  // Leaves the word that tells of exit() when the ring has no room for its record.
+  void RequestExit(llvm::Value* status);
   void StoreStack(const sema::Call& call, Bytes to);
   void Leave();  // jumps to the end of the program
 

@@ -47,6 +47,8 @@ void FunctionLowering::EmitRecord(const sema::Call& call, bool wake) {
     scalars.push_back(argument.type.IsScalar() ? Scalar(argument) : nullptr);
     if (scalars.back() == nullptr && NeedsOwnMemory(argument)) computed[i] = InMemory(argument);
   }
+  bool is_exit = action.kind == plan::ActionKind::kExit;
+  if (is_exit) RequestExit(scalars.empty() ? Number(0) : scalars[0]);
   llvm::Value* record =
       Call(Helper::ringbuf_reserve, {module_.ring(), Number(action.record_size), Number(0)});
   Choose(
@@ -57,9 +59,16 @@ void FunctionLowering::EmitRecord(const sema::Call& call, bool wake) {
         return ir_.getFalse();
       },
       [&]() -> llvm::Value* {
-        CountLoss(LossCause::kRingFull, SubjectOf(action.kind));
+        // exit() has left its word; nothing is lost with its record but the place in the order.
+        if (!is_exit) CountLoss(LossCause::kRingFull, SubjectOf(action.kind));
         return ir_.getFalse();
       });
+}
+
+void FunctionLowering::RequestExit(llvm::Value* status) {
+  llvm::Value* low = ir_.CreateAnd(status, Number(plan::kExitRequested - 1));
+  StoreInt(Offset(module_.state(), plan().exit_offset),
+           ir_.CreateOr(low, Number(plan::kExitRequested)), 8, 8);
 }
 
 // Whether an argument is better computed before its record is reserved: what has effects has to be,

@@ -28,6 +28,9 @@ inline constexpr std::string_view kStateSymbol = "mt_state";
 inline constexpr std::string_view kRingMap = "mt_ring";
 inline constexpr std::string_view kStackMap = "mt_stacks";
 
+// Set in the word at Plan::exit_offset once exit() ran.
+inline constexpr uint64_t kExitRequested = uint64_t{1} << 32;
+
 // A reference into a vector of the Plan; kNoIndex: none.
 using Index = uint32_t;
 inline constexpr Index kNoIndex = UINT32_MAX;
@@ -241,7 +244,11 @@ struct Plan {
   uint32_t state_size = 0;     // bytes of mt_state
   uint32_t window_offset = 0;  // u32: the copy (0 or 1) that events write to
   uint32_t losses_offset = 0;
-  uint32_t start_time_offset = 0;  // u64: bpf_ktime_get_boot_ns() when tracing began, written by the reader
+  // u64: bpf_ktime_get_boot_ns() when tracing began, written by the reader; 0: nobody asks.
+  uint32_t start_time_offset = 0;
+  // u64: what exit() leaves besides its record, which a full ring may lose: kExitRequested and the
+  // low 32 bits of the status; 0: there is no such word.
+  uint32_t exit_offset = 0;
   std::vector<Type> types;
   std::vector<Map> maps;
   std::vector<Action> actions;

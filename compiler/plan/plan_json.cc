@@ -207,6 +207,7 @@ void Visit(V& visit, S& plan) {
   visit("window_offset", plan.window_offset);
   visit("losses_offset", plan.losses_offset);
   visit("start_time_offset", plan.start_time_offset);
+  visit("exit_offset", plan.exit_offset);
   visit("types", plan.types);
   visit("maps", plan.maps);
   visit("actions", plan.actions);

@@ -180,8 +180,10 @@ class Builder {
   }
 
   void LayOutState() {
-    plan_.start_time_offset = 0;
-    plan_.window_offset = 8;
+    // Offset 0 says "no such word" in the plan.
+    plan_.start_time_offset = 8;
+    plan_.exit_offset = 16;
+    plan_.window_offset = 24;
     uint32_t end = plan_.window_offset + 4;
     LayOutWindows(end);
     end = RoundUp(end, 8);

@@ -77,7 +77,7 @@ void Actions::Run(const plan::Action& action, bpf::Copy copy) {
     case plan::ActionKind::kExit: {
       const auto* status =
           arguments_.empty() ? nullptr : std::get_if<events::Integer>(&arguments_[0].data);
-      exit_status_ = status != nullptr ? static_cast<int>(status->bits & 0xff) : 0;
+      Exit(status != nullptr ? static_cast<int>(status->bits & 0xff) : 0);
       return;
     }
     case plan::ActionKind::kJoin: {

@@ -25,6 +25,8 @@ class Actions {
   // Prints a map unless it was never written or is empty.
   void PrintMap(plan::Index map, bpf::Copy copy, int64_t top, int64_t div);
 
+  void Exit(int status) { exit_status_ = status; }
+
   // Set by exit(): nothing more is to be handled.
   const std::optional<int>& exit_status() const { return exit_status_; }
   // Records that made output.

@@ -118,6 +118,7 @@ class Session {
   Result<Done> RunPrograms(plan::AttachKind kind);
   Result<Done> RunInterval(const plan::Probe& probe);
   void Drain();
+  void HearExit();
   void DrainTo(uint64_t position);
   void SkipTo(uint64_t position);
   bool WaitForFront(uint64_t deadline);
@@ -317,7 +318,18 @@ void Session::Drain() {
     machine_->actions.Handle(record);
     ring_->Pop();
   }
+  if (ring_->consumed() >= end) HearExit();
   if (!is_idle) sink_.Flush();
+}
+
+// An exit() whose record found no room has left a word. It is looked at when all that was written
+// before has been handled.
+void Session::HearExit() {
+  if (plan_.exit_offset == 0 || machine_->actions.exit_status()) return;
+  uint64_t word = machine_->state.Word(plan_.exit_offset);
+  if ((word & plan::kExitRequested) == 0) return;
+  // The record may have been written since, with others before it.
+  if (ring_->consumed() == ring_->produced()) machine_->actions.Exit(static_cast<int>(word & 0xff));
 }
 
 // Handles everything reserved before `position`, waiting for what is still being written.
@@ -331,6 +343,7 @@ void Session::DrainTo(uint64_t position) {
     ring_->Pop();
     if (!was_sated && IsSated()) break;
   }
+  HearExit();
   sink_.Flush();
 }
 

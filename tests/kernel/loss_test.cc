@@ -51,6 +51,17 @@ TEST_F(Loss, ExitWinsOverStrict) {
   EXPECT_EQ(trace.exit_status, 7) << trace.Describe();
 }
 
+// The ring is full before exit() runs, and nobody reads while begin does.
+TEST_F(Loss, ExitIsHeardWhenTheRingIsFull) {
+  Trace trace =
+      RunTracer({.program = "config = { ring_size = 4096 } "
+                            "begin { for ($i : 0..1000) { printf(\"%d\\n\", $i); } exit(5); } "
+                            "interval:10s { printf(\"late\\n\"); }"});
+  EXPECT_EQ(trace.exit_status, 5) << trace.Describe();
+  EXPECT_GT(trace.Lost("events? "), 0u) << trace.Describe();
+  EXPECT_EQ(trace.out.find("late"), std::string::npos) << trace.Describe();
+}
+
 // A ring of 64 KiB against two threads that print as fast as they can.
 TEST_F(Loss, DeliveredAndLostRecordsAreAllThatWereOffered) {
   constexpr uint64_t kOffered = 400'000;
