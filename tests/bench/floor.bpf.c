@@ -184,10 +184,13 @@ struct {
 
 u64 dropped;
 
-// The reader is woken from kRingWakeup unread bytes on; until then it looks by itself now and then.
+// The reader is woken when the unread bytes pass kRingWakeup; otherwise it looks by itself now and
+// then. Not by every record above that: until the reader runs there may be thousands, and each
+// wake-up costs more than the record. The window is wide enough for several CPUs to pass it at
+// once.
 static __always_inline u64 wake_by_watermark(void) {
   u64 unread = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-  return unread >= kRingWakeup ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+  return unread - kRingWakeup < kRingWindow ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 }
 
 static __always_inline void send(u64 address, u64 flags) {

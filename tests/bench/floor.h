@@ -17,5 +17,6 @@ struct process_key {
 enum {
   kHistBuckets = 64,
   kRingSize = 4 << 20,
-  kRingWakeup = 256 << 10, /* unread bytes from which the reader is woken */
+  kRingWakeup = 256 << 10, /* unread bytes at which the reader is woken */
+  kRingWindow = 4 << 10,   /* bytes after that point during which it is */
 };
