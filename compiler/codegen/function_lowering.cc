@@ -43,6 +43,7 @@ void FunctionLowering::Lower() {
   PlaceVariables();
   BeginFunction();
   llvm::BasicBlock* out = NewBlock("out");
+  FilterScope(out);
   DispatchSyscall(out);
 
   // The slot is claimed behind the predicate, so that an event that is filtered out does not pay
@@ -64,6 +65,7 @@ void FunctionLowering::Lower() {
   here_.leave = leave;
   if (!predicate_needs_scratch) here_.leave = NewBlock("release");
   InitialiseVariables();
+  if (program_.follows_forks) FollowFork();
   Statement(*program_.body);
   JumpTo(here_.leave);
 

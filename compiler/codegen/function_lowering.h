@@ -119,6 +119,11 @@ class FunctionLowering {
   void StoreStack(const sema::Call& call, Bytes to);
   void Leave();  // jumps to the end of the program
 
+  // ---- Tasks and cgroups (scope.cc); pointers are those of the kernel, known to the verifier ----
+  llvm::Value* LoadPointer(llvm::Value* structure, uint32_t offset);
+  llvm::Value* CgroupState(llvm::Value* task, plan::CgroupHierarchy hierarchy);
+  llvm::Value* CgroupIdOf(llvm::Value* css);
+
   // ---- Shared (function_lowering.cc) ----
   llvm::Value* Call(Helper helper, llvm::ArrayRef<llvm::Value*> arguments);
   llvm::Value* Number(uint64_t value) { return ir_.getInt64(value); }
@@ -127,6 +132,7 @@ class FunctionLowering {
   llvm::Value* ContextArgument(uint32_t index);
   llvm::Value* Cpu();  // below cpu_slots
   llvm::Value* ProbeIndex();
+  llvm::Value* StateWord(uint32_t offset);  // a u64 of mt_state
   void CountLoss(plan::LossCause cause, std::string_view subject = {});
   llvm::BasicBlock* NewBlock(const char* name);
   // Runs `body` in a block of its own when `condition` holds.
@@ -211,6 +217,14 @@ class FunctionLowering {
   Bytes LocalBytes(sema::Id variable);
   void SetLocation(diag::Span span);
   std::optional<plan::Index> LossSite(plan::LossCause cause, std::string_view subject) const;
+
+  // scope.cc
+  void FilterScope(llvm::BasicBlock* otherwise);
+  void LeaveUnless(llvm::Value* condition, llvm::BasicBlock* otherwise);
+  llvm::Value* IsInScope(llvm::Value* process);  // i1
+  llvm::Value* IsInCgroup(llvm::Value* task);    // i1
+  std::pair<llvm::Value*, llvm::Value*> TreeBit(llvm::Value* process);
+  void FollowFork();
 
   // statement.cc
   void Statement(const sema::Stmt& stmt);

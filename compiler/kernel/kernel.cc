@@ -228,6 +228,11 @@ uint64_t Kernel::page_size() const {
   return roots_.live ? static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) : 4096;
 }
 
+CgroupMounts Kernel::cgroup_mounts() const {
+  Result<std::string> mountinfo = ReadFile(roots_.proc / "self/mountinfo");
+  return ParseCgroupMounts(mountinfo.ok() ? mountinfo.value() : "");
+}
+
 std::string Kernel::release() {
   auto text = ReadFile(roots_.proc / "sys/kernel/osrelease");
   if (!text.ok()) return "";

@@ -18,6 +18,7 @@
 #include "compiler/base/file.h"
 #include "compiler/base/result.h"
 #include "compiler/kernel/btf.h"
+#include "compiler/kernel/cgroups.h"
 #include "compiler/kernel/tracepoint_format.h"
 #include "compiler/types/type.h"
 
@@ -67,6 +68,7 @@ class Kernel {
 
   uint32_t possible_cpus();  // highest possible CPU number + 1 (sys/devices/system/cpu/possible)
   std::vector<uint32_t> online_cpus();
+  CgroupMounts cgroup_mounts() const;  // from proc/self/mountinfo
   uint64_t page_size() const;
   std::string release();             // "6.18.44", from proc/sys/kernel/osrelease
   std::string architecture() const;  // "x86_64", "aarch64": of the machine memtrace was built for

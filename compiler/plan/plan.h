@@ -174,6 +174,8 @@ struct Program {
   uint32_t line = 0;
   // Maps that are exchanged before this program runs (an interval that prints and clears them).
   std::vector<Index> swaps;
+  bool is_scoped = false;      // sees only what Plan::scope lets through
+  bool excludes_self = false;  // does not see events that memtrace itself causes
 };
 
 enum class AttachKind : uint8_t {
@@ -227,6 +229,38 @@ struct LossSite {
   uint32_t line = 0;
 };
 
+// The processes whose events scoped programs see.
+enum class ProcessScope : uint8_t {
+  kAll,
+  kProcess,  // one, with all its threads
+  kTree,     // those whose bit is set; forks are followed by Scope::follow_program
+};
+
+// The hierarchy in which the cgroup of a task is compared.
+enum class CgroupHierarchy : uint8_t {
+  kNone,
+  kUnified,  // cgroup v2
+  kMemory,   // that of the memory controller, v1 or v2
+};
+
+// A tree's processes are a bit each, by number: the kernel gives no number from here on
+// (PID_MAX_LIMIT), so that the set is never full. Every process begins in a fork that sets or clears
+// its bit, so that the bit of one that ended need not be cleared.
+inline constexpr uint32_t kTreeBits = 4 << 20;
+
+// Which filters are compiled into the programs. Whom they let through is not known here: the reader
+// writes it into mt_state before anything is attached. Offsets are those of a u64, kNoIndex where no
+// program asks; process numbers are the kernel's own (of the first pid namespace).
+struct Scope {
+  ProcessScope processes = ProcessScope::kAll;
+  CgroupHierarchy cgroup = CgroupHierarchy::kNone;
+  uint32_t process_offset = kNoIndex;  // the one process
+  uint32_t tree_offset = kNoIndex;     // kTreeBits bits
+  uint32_t cgroup_offset = kNoIndex;   // id of the cgroup; those below it are let through, too
+  uint32_t self_offset = kNoIndex;     // memtrace's own process
+  Index follow_program = kNoIndex;     // runs at each fork, attached before all others
+};
+
 struct Config {
   uint32_t max_map_keys = 4096;
   uint32_t max_strlen = 1024;     // bytes of a string with its NUL
@@ -249,6 +283,7 @@ struct Plan {
   // u64: what exit() leaves besides its record, which a full ring may lose: kExitRequested and the
   // low 32 bits of the status; 0: there is no such word.
   uint32_t exit_offset = 0;
+  Scope scope;
   std::vector<Type> types;
   std::vector<Map> maps;
   std::vector<Action> actions;

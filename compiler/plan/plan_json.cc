@@ -36,6 +36,8 @@ MT_WORDS(ProgramType, "raw_tracepoint", "tracepoint", "perf_event", "tracing");
 MT_WORDS(TracingTarget, "none", "typed_tracepoint", "entry", "exit");
 MT_WORDS(AttachKind, "begin", "end", "interval", "raw_tracepoint", "tracepoint", "software",
          "profile", "tracing");
+MT_WORDS(ProcessScope, "all", "process", "tree");
+MT_WORDS(CgroupHierarchy, "none", "unified", "memory");
 MT_WORDS(LossCause, "ring_full", "map_full", "read_failed", "truncated", "scratch_busy",
          "stack_failed", "stack_table_full", "stack_collision", "retry", "loop_limit");
 #undef MT_WORDS
@@ -48,6 +50,9 @@ static_assert(Words<ActionKind>::kAll.size() == static_cast<size_t>(ActionKind::
 static_assert(Words<ProgramType>::kAll.size() == static_cast<size_t>(ProgramType::kTracing) + 1);
 static_assert(Words<TracingTarget>::kAll.size() == static_cast<size_t>(TracingTarget::kExit) + 1);
 static_assert(Words<AttachKind>::kAll.size() == static_cast<size_t>(AttachKind::kTracing) + 1);
+static_assert(Words<ProcessScope>::kAll.size() == static_cast<size_t>(ProcessScope::kTree) + 1);
+static_assert(Words<CgroupHierarchy>::kAll.size() ==
+              static_cast<size_t>(CgroupHierarchy::kMemory) + 1);
 static_assert(Words<LossCause>::kAll.size() == static_cast<size_t>(LossCause::kLoopLimit) + 1);
 
 // ---- The fields of each struct ------------------------------------------------------------------
@@ -152,6 +157,8 @@ void Visit(V& visit, S& program) {
   visit("clause", program.clause);
   visit("line", program.line);
   visit("swaps", program.swaps);
+  visit("is_scoped", program.is_scoped);
+  visit("excludes_self", program.excludes_self);
 }
 
 template <typename V, typename S>
@@ -186,6 +193,18 @@ void Visit(V& visit, S& site) {
 }
 
 template <typename V, typename S>
+  requires std::is_same_v<std::remove_const_t<S>, Scope>
+void Visit(V& visit, S& scope) {
+  visit("processes", scope.processes);
+  visit("cgroup", scope.cgroup);
+  visit("process_offset", scope.process_offset);
+  visit("tree_offset", scope.tree_offset);
+  visit("cgroup_offset", scope.cgroup_offset);
+  visit("self_offset", scope.self_offset);
+  visit("follow_program", scope.follow_program);
+}
+
+template <typename V, typename S>
   requires std::is_same_v<std::remove_const_t<S>, Config>
 void Visit(V& visit, S& config) {
   visit("max_map_keys", config.max_map_keys);
@@ -208,6 +227,7 @@ void Visit(V& visit, S& plan) {
   visit("losses_offset", plan.losses_offset);
   visit("start_time_offset", plan.start_time_offset);
   visit("exit_offset", plan.exit_offset);
+  visit("scope", plan.scope);
   visit("types", plan.types);
   visit("maps", plan.maps);
   visit("actions", plan.actions);

@@ -104,6 +104,7 @@ class Builder {
     plan_.config = program_.config;
     plan_.cpu_slots = std::bit_ceil(std::max(1u, program_.possible_cpus));
     plan_.probe_names = program_.probe_names;
+    plan_.scope = program_.scope;
     for (const MapInfo& map : program_.maps) AddMap(map);
     for (const ActionSite& action : program_.actions) AddAction(action);
     for (size_t i = 0; i < program_.programs.size(); ++i) AddProgram(i);
@@ -172,11 +173,17 @@ class Builder {
                               .type = program.type,
                               .clause = program.clause,
                               .line = LineOf(program.span),
-                              .swaps = {program.swaps.begin(), program.swaps.end()}});
+                              .swaps = {program.swaps.begin(), program.swaps.end()},
+                              .is_scoped = program.is_scoped,
+                              .excludes_self = program.excludes_self});
+    // What follows forks is there before the first event that depends on it.
+    auto at = program.follows_forks ? plan_.probes.begin() : plan_.probes.end();
     for (const ProbeUse& use : program.probes) {
-      plan_.probes.push_back(use.probe);
-      plan_.probes.back().program = static_cast<plan::Index>(index);
+      at = plan_.probes.insert(at, use.probe);
+      at->program = static_cast<plan::Index>(index);
+      ++at;
     }
+    if (program.follows_forks) plan_.scope.follow_program = static_cast<plan::Index>(index);
   }
 
   void LayOutState() {
@@ -189,6 +196,7 @@ class Builder {
     end = RoundUp(end, 8);
     plan_.losses_offset = end;
     end += 8 * static_cast<uint32_t>(plan_.loss_sites.size());
+    LayOutScope(end);
     end = RoundUp(end, kCacheLine);
     for (plan::Map& map : plan_.maps) {
       bool per_cpu = map.storage == plan::Storage::kStatePerCpu;
@@ -200,6 +208,29 @@ class Builder {
       end += map.copy_size * (map.is_swapped ? 2 : 1);
     }
     plan_.state_size = end;
+  }
+
+  // Words that filters compare with, as far as a program has the filter.
+  void LayOutScope(uint32_t& end) {
+    plan::Scope& scope = plan_.scope;
+    bool is_scoped = false, excludes_self = false;
+    for (const Program& program : program_.programs) {
+      is_scoped = is_scoped || program.is_scoped;
+      excludes_self = excludes_self || program.excludes_self;
+    }
+    auto place = [&end](bool is_needed, uint32_t size) {
+      if (!is_needed) return plan::kNoIndex;
+      uint32_t offset = end;
+      end += size;
+      return offset;
+    };
+    scope.self_offset = place(excludes_self, 8);
+    scope.cgroup_offset = place(is_scoped && scope.cgroup != plan::CgroupHierarchy::kNone, 8);
+    scope.process_offset = place(is_scoped && scope.processes == plan::ProcessScope::kProcess, 8);
+    if (is_scoped && scope.processes == plan::ProcessScope::kTree) {
+      end = RoundUp(end, kCacheLine);
+      scope.tree_offset = place(true, plan::kTreeBits / 8);
+    }
   }
 
   // Maps that one interval exchanges share a window; another interval's have their own.

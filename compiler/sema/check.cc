@@ -107,6 +107,7 @@ TypedProgram Checker::Run() {
   }
   is_quiet_ = false;
   CheckClauses();
+  AddFollowProgram();
   FinishMaps();
   product_.config = config_;
   product_.kernel_release = kernel_.release();
@@ -252,6 +253,8 @@ void Checker::ExpandClauses() {
 
 void Checker::CheckClauses() {
   product_ = {};
+  product_.scope.processes = options_.processes;
+  product_.scope.cgroup = options_.cgroup;
   program_number_ = 0;
   for (size_t i = 0; i < clauses_.size(); ++i) {
     const CheckedClause& clause = clauses_[i];
@@ -305,6 +308,7 @@ void Checker::CheckProgram(const CheckedClause& clause, size_t index, const prob
   for (LocalVariable& variable : program.variables) {
     if (variable.type.IsError()) variable.type = types().Int64();
   }
+  SetFilters(program);
   program_ = nullptr;
   product_.programs.push_back(std::move(program));
   ++program_number_;

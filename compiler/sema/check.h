@@ -23,6 +23,11 @@ struct CheckOptions {
   // Serve tracepoints by their classic perf event even where a raw one would do (--config
   // attach=classic).
   bool classic_only = false;
+  // Whom scoped programs see.
+  plan::ProcessScope processes = plan::ProcessScope::kAll;
+  plan::CgroupHierarchy cgroup = plan::CgroupHierarchy::kNone;
+  // No program sees memtrace itself; otherwise only those that print do not.
+  bool exclude_self = false;
 };
 
 TypedProgram Check(const syntax::Ast& ast, const diag::SourceMap& sources, kernel::Kernel& kernel,

@@ -97,6 +97,11 @@ class Checker {
   // Where the memory lies that a place or a pointer is in.
   static types::Space SpaceOf(const Expr& expr);
 
+  // ---- Scope (scope.cc) ----------------------------------------------------------------------
+
+  // Looks up where the kernel keeps a task's cgroups; false after an error at `span`.
+  bool NeedTaskLayout(Span span, plan::CgroupHierarchy hierarchy);
+
   // ---- Maps (maps.cc) ------------------------------------------------------------------------
 
   // Argument that must be a map: `@m` as a whole, or `@m[key]` when `with_key`. False after an
@@ -160,6 +165,8 @@ class Checker {
   void CheckClauses();
   void CheckProgram(const CheckedClause& clause, size_t index, const probes::Group& group);
   void FillProbes(Program& program, const probes::Group& group);
+  void SetFilters(Program& program);
+  void AddFollowProgram();
   uint64_t NameIndex(const std::string& name);
   void FinishMaps();
   bool FirstReport(diag::Code code, Span span, const std::string& message);

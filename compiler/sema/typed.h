@@ -309,7 +309,24 @@ struct Program {
   Block* body = nullptr;
   std::vector<ProbeUse> probes;
   SyscallDispatch syscalls;
+  bool is_scoped = false;      // see plan::Program
+  bool excludes_self = false;
+  bool follows_forks = false;  // no clause of the script: keeps the tree of Scope; `body` is empty
   std::vector<Id> swaps;  // maps whose closed window this interval program reads and clears
+};
+
+// Where the kernel keeps what scope filters and `memcg` ask for, in bytes from the start of each
+// struct.
+struct TaskLayout {
+  uint32_t task_tgid = 0;      // task_struct.tgid
+  uint32_t task_css_set = 0;   // task_struct.cgroups
+  uint32_t set_default = 0;    // css_set.dfl_cgrp
+  uint32_t set_memory = 0;     // css_set.subsys[memory_cgrp_id]
+  uint32_t css_cgroup = 0;     // cgroup_subsys_state.cgroup
+  uint32_t css_parent = 0;     // cgroup_subsys_state.parent
+  uint32_t cgroup_css = 0;     // cgroup.self
+  uint32_t cgroup_node = 0;    // cgroup.kn
+  uint32_t node_id = 0;        // kernfs_node.id
 };
 
 struct TypedProgram {
@@ -321,6 +338,8 @@ struct TypedProgram {
   std::vector<std::string> probe_names;
   std::string kernel_release;
   uint32_t possible_cpus = 1;
+  plan::Scope scope;        // its offsets are BuildPlan's
+  TaskLayout task_layout;   // filled in as far as it is needed
 };
 
 // Deterministic text of the whole program with the type of every node: --dump=types.

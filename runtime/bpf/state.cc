@@ -34,6 +34,14 @@ void State::SetWord(uint32_t offset, uint64_t value) {
   At<uint64_t>(bytes_, offset).store(value, std::memory_order_relaxed);
 }
 
+bool State::Bit(uint32_t offset, uint32_t bit) const {
+  return (Word(offset + bit / 64 * 8) >> bit % 64 & 1) != 0;
+}
+
+void State::SetBit(uint32_t offset, uint32_t bit) {
+  At<uint64_t>(bytes_, offset + bit / 64 * 8).fetch_or(uint64_t{1} << bit % 64);
+}
+
 uint64_t State::Lost(plan::Index site) const { return Word(plan_->losses_offset + 8 * site); }
 
 uint32_t State::Window(uint32_t offset) const { return At<uint32_t>(bytes_, offset).load() & 1; }

@@ -28,6 +28,10 @@ class State {
   uint64_t Word(uint32_t offset) const;  // a u64
   void SetWord(uint32_t offset, uint64_t value);
 
+  // A bit of the set that begins at `offset`. Programs may change others of it at the same time.
+  bool Bit(uint32_t offset, uint32_t bit) const;
+  void SetBit(uint32_t offset, uint32_t bit);
+
   uint64_t Lost(plan::Index site) const;  // of Plan::loss_sites
 
   // The copy (0 or 1) of swapped maps that events write to now. `offset` is Map::window_offset

@@ -46,6 +46,7 @@ class Invocation {
  private:
   Result<Done> ReadScript();
   sema::CheckOptions CheckOptions() const;
+  Result<Done> FindScope();
   void PrintDiagnostics() const;
   int Dump();
   int Trace();
@@ -57,6 +58,8 @@ class Invocation {
   diag::SourceMap sources_;
   diag::Span text_;
   diag::Diagnostics diagnostics_;
+  session::ScopeOptions scope_;
+  plan::CgroupHierarchy hierarchy_ = plan::CgroupHierarchy::kNone;
 };
 
 int Invocation::List() {
@@ -84,7 +87,26 @@ sema::CheckOptions Invocation::CheckOptions() const {
   options.positional = options_.positional;
   options.config = options_.config;
   options.allow_unsafe = options_.unsafe;
+  if (scope_.process) options.processes = plan::ProcessScope::kProcess;
+  if (scope_.tree || scope_.command_tree) options.processes = plan::ProcessScope::kTree;
+  options.cgroup = hierarchy_;
+  options.exclude_self = options_.exclude_self;
   return options;
+}
+
+// Whom the options let through. A command beside another scope is only run, not what is traced.
+Result<Done> Invocation::FindScope() {
+  scope_.process = options_.process;
+  scope_.tree = options_.tree;
+  scope_.command_tree = options_.command && !options_.process && !options_.tree &&
+                        options_.cgroup.empty() && !options_.all_processes;
+  if (options_.cgroup.empty()) return Done{};
+  MT_ASSIGN_OR_RETURN(kernel::FoundCgroup found,
+                      kernel::FindCgroup(kernel_.cgroup_mounts(), options_.cgroup));
+  scope_.cgroup = found.id;
+  scope_.cgroup_path = options_.cgroup;
+  hierarchy_ = found.is_unified ? plan::CgroupHierarchy::kUnified : plan::CgroupHierarchy::kMemory;
+  return Done{};
 }
 
 void Invocation::PrintDiagnostics() const {
@@ -93,6 +115,7 @@ void Invocation::PrintDiagnostics() const {
 
 int Invocation::Run() {
   if (Result<Done> read = ReadScript(); !read.ok()) return Fail(read.error());
+  if (Result<Done> found = FindScope(); !found.ok()) return Fail(found.error());
   if (!options_.dump.empty()) return Dump();
   if (options_.check) {
     CheckOnly(sources_, text_, kernel_, CheckOptions(), diagnostics_);
@@ -146,6 +169,7 @@ Result<int> Invocation::RunCompiled(const Compiled& compiled) {
                                                 .statistics = options_.statistics,
                                                 .exit_status = options_.exit_status,
                                                 .command = options_.command,
+                                                .scope = scope_,
                                                 .duration_ns = options_.duration_ns,
                                                 .max_events = options_.max_events,
                                                 .online_cpus = kernel_.online_cpus(),

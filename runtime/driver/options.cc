@@ -1,5 +1,6 @@
 #include "runtime/driver/options.h"
 
+#include <climits>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
@@ -74,12 +75,31 @@ Result<Done> SetMaxEvents(Options& options, const std::string& value) {
   return Done{};
 }
 
-Result<Done> RefusePid(Options&, const std::string&) { return Mistake("-p is not there yet"); }
+template <std::optional<int> Options::* member>
+Result<Done> SetProcess(Options& options, const std::string& value) {
+  char* end = nullptr;
+  long number = std::strtol(value.c_str(), &end, 10);
+  if (value.empty() || *end != '\0' || number <= 0 || number > INT_MAX) {
+    return Mistake("not the number of a process: " + value);
+  }
+  options.*member = static_cast<int>(number);
+  return Done{};
+}
 
 constexpr Row kRows[] = {
     {'e', "", "PROGRAM", "run this program instead of a file", SetProgram},
-    {'c', "", "COMMAND", "run COMMAND while tracing; its end ends the tracing", SetCommand},
-    {'p', "", "PID", "not there yet", RefusePid},
+    {'c', "", "COMMAND", "run COMMAND and trace it and what it forks; its end ends the tracing",
+     SetCommand},
+    {'p', "", "PID", "trace this process, all its threads; its end ends the tracing",
+     SetProcess<&Options::process>},
+    {0, "tree", "PID", "trace this process and all it forked and will fork",
+     SetProcess<&Options::tree>},
+    {0, "cgroup", "PATH", "trace what runs in this cgroup or below it (v2, or v1's memory)",
+     SetText<&Options::cgroup>},
+    {'a', "all", "", "with -c: trace the whole machine while COMMAND runs",
+     SetFlag<&Options::all_processes>},
+    {0, "exclude-self", "", "leave out what memtrace itself causes, in every clause",
+     SetFlag<&Options::exclude_self>},
     {'f', "format", "FORMAT", "text (the default) or json, one object per line", SetFormat},
     {'o', "output", "FILE", "write to FILE instead of standard output", SetText<&Options::output>},
     {'q', "quiet", "", "no notices; data and losses are printed all the same",
@@ -138,6 +158,7 @@ class Parser {
       }
     }
     options_.list_verbose = options_.list && options_.verbose;
+    if (options_.process && options_.tree) return Mistake("-p and --tree exclude each other");
     return std::move(options_);
   }
 

@@ -41,6 +41,11 @@ struct Options {
   bool strict = false;
   bool unsafe = false;
   std::optional<std::string> command;  // -c
+  std::optional<int> process;          // -p
+  std::optional<int> tree;             // --tree
+  std::string cgroup;                  // --cgroup
+  bool all_processes = false;          // -a: -c does not narrow what is traced
+  bool exclude_self = false;
   bool exit_status = false;
   bool statistics = false;
   uint64_t duration_ns = 0;  // 0: no limit

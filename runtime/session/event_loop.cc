@@ -71,6 +71,8 @@ Result<Done> EventLoop::SetDeadline(uint64_t delay_ns) {
   return Add(deadline_.get(), EPOLLIN, Wake::kDeadline, 0);
 }
 
+Result<Done> EventLoop::WatchProcess(int fd) { return Add(fd, EPOLLIN, Wake::kProcessEnded, 0); }
+
 void EventLoop::WatchOutput(int fd) {
   // Without any flag epoll still reports errors and hang-ups.
   [[maybe_unused]] Result<Done> ignored = Add(fd, 0, Wake::kOutputClosed, 0);

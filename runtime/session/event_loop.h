@@ -12,7 +12,15 @@
 
 namespace memtrace::session {
 
-enum class Wake : uint8_t { kRing, kInterval, kDeadline, kStopSignal, kChild, kOutputClosed };
+enum class Wake : uint8_t {
+  kRing,
+  kInterval,
+  kDeadline,
+  kStopSignal,
+  kChild,
+  kProcessEnded,
+  kOutputClosed
+};
 
 struct Event {
   Wake wake;
@@ -26,6 +34,8 @@ class EventLoop {
   Result<Done> WatchRing(int fd);
   Result<Done> AddInterval(uint64_t period_ns);
   Result<Done> SetDeadline(uint64_t delay_ns);
+  // Notices the end of the process behind a pidfd.
+  Result<Done> WatchProcess(int fd);
   // Notices that the other end of a pipe or socket was closed. Files and terminals are accepted and
   // ignored.
   void WatchOutput(int fd);

@@ -7,9 +7,14 @@
 namespace memtrace::session {
 namespace {
 
-bool IsAttached(const plan::Probe& probe) {
-  return probe.kind != plan::AttachKind::kBegin && probe.kind != plan::AttachKind::kEnd &&
-         probe.kind != plan::AttachKind::kInterval;
+bool IsRunByReader(const plan::Probe& probe) {
+  return probe.kind == plan::AttachKind::kBegin || probe.kind == plan::AttachKind::kEnd ||
+         probe.kind == plan::AttachKind::kInterval;
+}
+
+// Of the script, not one of our own.
+bool IsAttached(const plan::Plan& plan, const plan::Probe& probe) {
+  return !IsRunByReader(probe) && probe.program != plan.scope.follow_program;
 }
 
 // "tracepoint:kmem:mm_page_alloc" is "kmem:mm_page_alloc" to whoever just typed it; other providers
@@ -45,23 +50,31 @@ std::string Recipe(const plan::Probe& probe) {
 
 }  // namespace
 
-std::string TracingNotice(const plan::Plan& plan) {
+std::string TracingNotice(const plan::Plan& plan, const ScopeOptions& scope) {
   constexpr size_t kShown = 3;
   std::string text;
   size_t count = 0;
   for (const plan::Probe& probe : plan.probes) {
-    if (!IsAttached(probe) || ++count > kShown) continue;
+    if (!IsAttached(plan, probe) || ++count > kShown) continue;
     text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", ShortName(probe), Recipe(probe));
   }
   if (count > kShown) text += fmt::format(" and {} more", count - kShown);
-  return text.empty() ? "" : "tracing " + text + ". Ctrl-C to end.\n";
+  if (text.empty()) return "";
+  std::string only = ScopeText(plan, scope);
+  return "tracing " + text + (only.empty() ? "" : ", " + only) + ". Ctrl-C to end.\n";
 }
 
-std::string AttachDetails(const plan::Plan& plan) {
+std::string AttachDetails(const plan::Plan& plan, const ScopeOptions& scope) {
   std::string text = fmt::format("kernel memory at most {:.1f} MiB\n",
                                  static_cast<double>(plan::PlannedMemory(plan)) / (1 << 20));
+  if (std::string only = ScopeText(plan, scope); !only.empty()) text += only + "\n";
   for (const plan::Probe& probe : plan.probes) {
+    if (probe.program == plan.scope.follow_program) {
+      text += fmt::format("forks are followed at {}\n", probe.event);
+      continue;
+    }
     text += fmt::format("{}: {}\n", probe.name, Recipe(probe));
+    if (plan.programs[probe.program].excludes_self) text += "  without memtrace's own events\n";
     if (!probe.covers.empty()) text += fmt::format("  serves {}\n", fmt::join(probe.covers, ", "));
     for (const plan::Refused& refused : probe.refused) {
       text += fmt::format("  not {}: {}\n", refused.what, refused.reason);
@@ -75,7 +88,7 @@ std::string StatisticsLines(const plan::Plan& plan,
                             const std::vector<bpf::ProgramCounters>& counters) {
   std::string text;
   for (const plan::Probe& probe : plan.probes) {
-    if (!IsAttached(probe)) continue;
+    if (IsRunByReader(probe)) continue;
     const bpf::ProgramCounters& counter = counters[probe.program];
     uint64_t per_run = counter.runs == 0 ? 0 : counter.run_time_ns / counter.runs;
     text += fmt::format("stats: {}: run_cnt {} run_time_ns {} ns/event {}\n", probe.name,

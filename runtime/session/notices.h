@@ -7,16 +7,17 @@
 
 #include "compiler/plan/plan.h"
 #include "runtime/bpf/run.h"
+#include "runtime/session/scope.h"
 
 namespace memtrace::session {
 
-// "tracing kmem:mm_page_alloc (raw_tp mm_page_alloc). Ctrl-C to end." Empty when nothing is
-// attached.
-std::string TracingNotice(const plan::Plan& plan);
+// "tracing kmem:mm_page_alloc (raw_tp mm_page_alloc), only process 12. Ctrl-C to end." Empty when
+// nothing is attached.
+std::string TracingNotice(const plan::Plan& plan, const ScopeOptions& scope = {});
 
-// -v: one line per attachment, with what was refused and whether misses are counted; kernel memory
-// planned.
-std::string AttachDetails(const plan::Plan& plan);
+// -v: one line per attachment, with what was refused, whether misses are counted and what is
+// filtered out; kernel memory planned.
+std::string AttachDetails(const plan::Plan& plan, const ScopeOptions& scope = {});
 
 // --stats: one line per program. `counters` has one entry per Plan::programs.
 std::string StatisticsLines(const plan::Plan& plan,

@@ -134,6 +134,7 @@ class Session {
 
   std::optional<EventLoop> loop_;
   std::optional<Child> child_;
+  UniqueFd process_;  // of -p or --tree
   std::optional<Machine> machine_;
   std::optional<bpf::Ring> ring_;
   UniqueFd statistics_;
@@ -164,6 +165,11 @@ Result<int> Session::Run(std::string_view object) {
 Result<Done> Session::Prepare() {
   MT_ASSIGN_OR_RETURN(EventLoop loop, EventLoop::Create());
   loop_.emplace(std::move(loop));
+  const ScopeOptions& scope = options_.scope;
+  if (std::optional<pid_t> pid = scope.process ? scope.process : scope.tree) {
+    MT_ASSIGN_OR_RETURN(process_, OpenProcess(*pid));
+    if (scope.process) MT_RETURN_IF_ERROR(loop_->WatchProcess(process_.get()));
+  }
   std::string oom_score_adj = ProtectFromOomKiller();
   if (options_.command) {
     MT_ASSIGN_OR_RETURN(Child child, Child::Fork(*options_.command, oom_score_adj));
@@ -198,14 +204,19 @@ Result<Done> Session::Start() {
   MT_RETURN_IF_ERROR(RunPrograms(plan::AttachKind::kBegin));
   if (ShouldStop()) return Done{};
 
+  pid_t root = options_.scope.tree.value_or(child_ ? child_->pid() : 0);
+  MT_RETURN_IF_ERROR(SetScope(plan_, machine_->state, options_.scope, root));
   MT_ASSIGN_OR_RETURN(attachments_, attach::Attach(plan_, machine_->loaded, options_.online_cpus));
+  if (options_.scope.tree) SeedTree(plan_, machine_->state);
   size_t attached = 0;
   for (const plan::Probe& probe : plan_.probes) {
     if (probe.kind == plan::AttachKind::kInterval) {
       MT_RETURN_IF_ERROR(loop_->AddInterval(probe.period));
       intervals_.push_back(&probe);
     }
-    attached += probe.kind != plan::AttachKind::kBegin && probe.kind != plan::AttachKind::kEnd;
+    bool is_ours = probe.program == plan_.scope.follow_program;
+    attached +=
+        probe.kind != plan::AttachKind::kBegin && probe.kind != plan::AttachKind::kEnd && !is_ours;
   }
   if (ring_) MT_RETURN_IF_ERROR(loop_->WatchRing(ring_->fd()));
   if (options_.duration_ns != 0) MT_RETURN_IF_ERROR(loop_->SetDeadline(options_.duration_ns));
@@ -213,8 +224,8 @@ Result<Done> Session::Start() {
 
   sink_.Attached(attached);
   sink_.Flush();
-  if (options_.verbose) Tell(AttachDetails(plan_));
-  if (!options_.quiet && ::isatty(STDERR_FILENO)) Tell(TracingNotice(plan_));
+  if (options_.verbose) Tell(AttachDetails(plan_, options_.scope));
+  if (!options_.quiet && ::isatty(STDERR_FILENO)) Tell(TracingNotice(plan_, options_.scope));
   if (child_) MT_RETURN_IF_ERROR(child_->Release());
   // A script of begin and end alone has nothing to wait for.
   stop_ = attached == 0 && !child_ && options_.duration_ns == 0;
@@ -263,6 +274,7 @@ Result<Done> Session::HandleEvent(const Event& event) {
       break;
     case Wake::kDeadline:
     case Wake::kStopSignal:
+    case Wake::kProcessEnded:
     case Wake::kOutputClosed:
       stop_ = true;
       break;

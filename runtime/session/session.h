@@ -13,6 +13,7 @@
 #include "compiler/base/result.h"
 #include "compiler/plan/plan.h"
 #include "runtime/output/sink.h"
+#include "runtime/session/scope.h"
 #include "runtime/symbols/symbolizer.h"
 
 namespace memtrace::session {
@@ -25,6 +26,7 @@ struct Options {
   bool statistics = false;
   bool exit_status = false;  // pass on the status of `command`
   std::optional<std::string> command;
+  ScopeOptions scope;
   uint64_t duration_ns = 0;  // 0: no limit
   uint64_t max_events = 0;   // 0: no limit
   std::vector<uint32_t> online_cpus;

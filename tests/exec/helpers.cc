@@ -91,6 +91,10 @@ uint64_t Fake_get_current_uid_gid() {
   return world.gid << 32 | world.uid;
 }
 uint64_t Fake_get_current_task() { return Enter("get_current_task").world().task; }
+// Programs load through what this gives, so it must be memory of the host; no case needs it.
+void* Fake_get_current_task_btf() {
+  return reinterpret_cast<void*>(Enter("get_current_task_btf").world().task);
+}
 uint64_t Fake_get_current_cgroup_id() { return Enter("get_current_cgroup_id").world().cgroup; }
 uint64_t Fake_get_current_comm(void* to, uint64_t size) {
   const std::string& comm = Enter("get_current_comm").world().comm;

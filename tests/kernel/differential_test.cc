@@ -70,10 +70,11 @@ class Differential : public TracerTest {
  protected:
   static void Compare(const Subject& subject) {
     std::string program = ProgramFor(subject);
-    Tracer chosen = Tracer::Start({.program = program, .command = "ready 60", .options = {"-v"}});
+    Tracer chosen =
+        Tracer::Start({.program = program, .command = "ready 60", .options = {"-a", "-v"}});
     Tracer classic = Tracer::Start({.program = program,
                                     .command = "ready 60",
-                                    .options = {"-v", "--config", "attach=classic"}});
+                                    .options = {"-a", "-v", "--config", "attach=classic"}});
     bool both = chosen.WaitFor("ready") && classic.WaitFor("ready");
     if (both) {
       Command load;
