@@ -94,7 +94,9 @@ llvm::Value* Nsecs(FunctionLowering& lowering, const Call& call) {
   MT_UNREACHABLE("the checker only asks for clocks that there are");
 }
 
-void Comm(FunctionLowering& lowering, const Call&, Bytes to, Padding) {
+void Comm(FunctionLowering& lowering, const Call&, Bytes to, Padding padding) {
+  // The helper leaves what follows the word with the NUL as it was (Linux 6.1) or clears it (6.12).
+  if (padding == Padding::kZero) lowering.Zero(to);
   lowering.Call(Helper::get_current_comm, {to.pointer, lowering.Number(to.size)});
 }
 
