@@ -156,7 +156,9 @@ void FunctionLowering::ClaimScratch(llvm::BasicBlock* otherwise) {
   for (const auto& [value, block] : bits) bit->addIncoming(value, block);
   // A de Bruijn sequence numbers the eight single bits without a branch; the order does not matter.
   llvm::Value* slot = ir_.CreateLShr(ir_.CreateMul(bit, Number(0x17)), Number(5));
-  slot = ir_.CreateAnd(Opaque(slot), Number(kScratchSlots - 1));
+  // Did LLVM know that what is added has no bits in common, it would make it an `or`, of which the
+  // verifier of Linux 6.1 knows no bounds.
+  slot = Opaque(ir_.CreateAnd(Opaque(slot), Number(kScratchSlots - 1)));
   llvm::Value* index = ir_.CreateAdd(ir_.CreateMul(cpu, Number(kScratchSlots)), slot);
   llvm::Value* base = Offset(module_.scratch(), ir_.CreateMul(index, module_.SlotSize(ir_)));
   ir_.CreateStore(bit, FrameField(kFrameBusyBit));
