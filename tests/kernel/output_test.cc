@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/time_factor.h"
 #include "tests/support/tracer.h"
 
 namespace memtrace::test {
@@ -40,7 +41,7 @@ TEST_F(Output, NothingIsLostAt200000LinesASecond) {
   EXPECT_EQ(trace.Lines("\\d+ \\d+").size(), *trace.Reported("total")) << trace.err;
   // A tracer that holds its events up makes them rarer; then nothing was shown.
   ASSERT_EQ(trace.Lines("seconds .*").size(), 1u) << trace.err;
-  EXPECT_LT(std::stod(trace.Lines("seconds .*").front().substr(8)), 4.5);
+  EXPECT_LT(std::stod(trace.Lines("seconds .*").front().substr(8)), 4.5 * TimeFactor());
   EXPECT_EQ(trace.Lost(""), 0u) << trace.err;
 }
 
@@ -71,7 +72,8 @@ TEST_F(Output, ASingleLineIsNotLate) {
   ASSERT_TRUE(tracer.WaitFor("ready"));
   auto began = std::chrono::steady_clock::now();
   EXPECT_TRUE(tracer.WaitFor("tick"));
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(500));
+  EXPECT_LT(std::chrono::steady_clock::now() - began,
+            std::chrono::milliseconds(500) * TimeFactor());
 }
 
 // Every line that we write would be an event that prints a line.

@@ -1,5 +1,6 @@
 #include "tests/support/tracer.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +20,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/support/time_factor.h"
 
 namespace memtrace::test {
 namespace {
@@ -228,6 +231,8 @@ bool Tracer::HasEnded() {
 }
 
 bool Tracer::WaitFor(std::string_view text, std::chrono::seconds timeout) {
+  // An emulator is less slow at what mostly waits.
+  timeout *= std::min(TimeFactor(), 3);
   for (auto end = Clock::now() + timeout; Clock::now() < end;) {
     if (ReadAll(out_).find(text) != std::string::npos) return true;
     if (HasEnded()) return false;
