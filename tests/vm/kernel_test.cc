@@ -1,0 +1,149 @@
+// Kernel functions, swap on compressed memory, huge pages and a limit that is hit: what the
+// machines of the vm lane are made for.
+
+#include <fstream>
+#include <string>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/tracer.h"
+
+namespace memtrace::test {
+namespace {
+
+constexpr const char* kCgroups = "/sys/fs/cgroup/";
+
+// The number in a line `NAME NUMBER` of one of the kernel's files.
+uint64_t Counter(const std::string& path, const std::string& name) {
+  std::ifstream stream(path);
+  std::string key;
+  for (uint64_t value; stream >> key >> value;) {
+    if (key == name) return value;
+  }
+  return 0;
+}
+
+// A version 2 memory cgroup of this test's own.
+class MemoryLimit : public TracerTest {
+ protected:
+  void SetUp() override {
+    TracerTest::SetUp();
+    if (IsSkipped()) return;
+    if (access((std::string(kCgroups) + "cgroup.controllers").c_str(), F_OK) != 0) {
+      GTEST_SKIP() << "needs cgroup v2";
+    }
+    directory_ = kCgroups + ("test." + std::to_string(getpid()));
+    ASSERT_EQ(mkdir(directory_.c_str(), 0755), 0);
+  }
+  void TearDown() override {
+    if (!directory_.empty()) rmdir(directory_.c_str());
+  }
+
+  void Set(const char* file, const std::string& value) {
+    std::ofstream stream(directory_ + "/" + file);
+    stream << value << std::flush;
+    ASSERT_TRUE(stream.good()) << file;
+  }
+
+  // A child in the cgroup writes to fresh pages; what waitpid says of it.
+  int Touch(size_t bytes) {
+    pid_t child = fork();
+    if (child == 0) {
+      std::ofstream(directory_ + "/cgroup.procs") << "0" << std::flush;
+      void* memory =
+          mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (memory == MAP_FAILED) _exit(2);
+      madvise(memory, bytes, MADV_NOHUGEPAGE);
+      // Never zero: the kernel only notes a page of zeros.
+      for (size_t at = 0; at < bytes; at += 4096) static_cast<volatile char*>(memory)[at] = 'x';
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status;
+  }
+
+  std::string directory_;
+};
+
+TEST_F(MemoryLimit, TheVictimIsNamed) {
+  Set("memory.max", "33554432");
+  Set("memory.swap.max", "0");
+  Tracer tracer = Tracer::Start({.program = "tracepoint:oom:mark_victim { @[args.pid] = count(); }",
+                                 .command = "ready 20",
+                                 .options = {"-a"}});
+  ASSERT_TRUE(tracer.WaitFor("ready"));
+  int status = Touch(size_t{200} << 20);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+  tracer.Signal(SIGINT);
+  Trace trace = tracer.Finish();
+  EXPECT_EQ(trace.exit_status, 0) << trace.Describe();
+  EXPECT_EQ(trace.Keyed("@").size(), 1u) << trace.Describe();
+  EXPECT_EQ(Counter(directory_ + "/memory.events", "oom_kill"), 1u);
+}
+
+TEST_F(MemoryLimit, WrittenFoliosAreThePagesSwappedToZram) {
+  if (access("/sys/block/zram0", F_OK) != 0) GTEST_SKIP() << "needs swap on zram";
+  Set("memory.max", "33554432");
+  uint64_t before = Counter("/proc/vmstat", "pswpout");
+  Tracer tracer =
+      Tracer::Start({.program = "tracepoint:vmscan:mm_vmscan_write_folio { @ = count(); }",
+                     .command = "ready 20",
+                     .options = {"-a"}});
+  ASSERT_TRUE(tracer.WaitFor("ready"));
+  EXPECT_EQ(Touch(size_t{64} << 20), 0);
+  tracer.Signal(SIGINT);
+  Trace trace = tracer.Finish();
+  uint64_t written = Counter("/proc/vmstat", "pswpout") - before;
+  EXPECT_GT(written, 8000u);
+  EXPECT_EQ(trace.Sum("@"), written) << trace.Describe();
+}
+
+class Machine : public TracerTest {};
+
+TEST_F(Machine, HugePagesFaultOnceEach) {
+  constexpr size_t kHugePage = size_t{2} << 20;
+  void* memory =
+      mmap(reinterpret_cast<void*>(0x100000000000), 8 * kHugePage, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_FIXED_NOREPLACE, -1, 0);
+  if (memory == MAP_FAILED) GTEST_SKIP() << "needs eight free huge pages";
+  Tracer tracer = Tracer::Start(
+      {.program = "tracepoint:exceptions:page_fault_user /args.address >= 0x100000000000 && "
+                  "args.address < 0x100001000000/ { @ = count(); }",
+       .command = "ready 20",
+       .options = {"-a"}});
+  ASSERT_TRUE(tracer.WaitFor("ready"));
+  for (size_t at = 0; at < 8 * kHugePage; at += 4096) static_cast<volatile char*>(memory)[at] = 1;
+  munmap(memory, 8 * kHugePage);
+  tracer.Signal(SIGINT);
+  Trace trace = tracer.Finish();
+  EXPECT_EQ(trace.Sum("@"), 8u) << trace.Describe();
+}
+
+// What the kernel leaves behind the name differs from call to call.
+TEST_F(Machine, ANameIsOneKey) {
+  Trace trace =
+      RunTracer({.program = "tracepoint:exceptions:page_fault_user { @[comm] = count(); }",
+                 .command = "touch 100",
+                 .options = {}});
+  EXPECT_EQ(trace.Lines("@\\[touch\\]: \\d+").size(), 1u) << trace.Describe();
+}
+
+TEST_F(Machine, KernelFunctionsCountTheirCalls) {
+  Trace trace = RunTracer({.program = "kprobe:do_sys_openat2 /comm == \"opener\"/ { @ = count(); }",
+                           .command = "opener /nowhere 50",
+                           .options = {}});
+  if (trace.err.find("not supported by this version") != std::string::npos) {
+    GTEST_SKIP() << "memtrace has no kprobes yet";
+  }
+  EXPECT_EQ(trace.exit_status, 0) << trace.Describe();
+  EXPECT_GE(trace.Sum("@"), 50u) << trace.Describe();
+}
+
+}  // namespace
+}  // namespace memtrace::test
