@@ -9,32 +9,6 @@ namespace memtrace::codegen {
 
 using plan::LossCause;
 
-// How messages and counters name an action.
-static std::string_view SubjectOf(plan::ActionKind kind) {
-  switch (kind) {
-    case plan::ActionKind::kPrintf:
-      return "printf";
-    case plan::ActionKind::kErrorf:
-      return "errorf";
-    case plan::ActionKind::kTime:
-      return "time";
-    case plan::ActionKind::kPrintMap:
-    case plan::ActionKind::kPrintValue:
-      return "print";
-    case plan::ActionKind::kClear:
-      return "clear";
-    case plan::ActionKind::kZero:
-      return "zero";
-    case plan::ActionKind::kExit:
-      return "exit";
-    case plan::ActionKind::kJoin:
-      return "join";
-    case plan::ActionKind::kCat:
-      return "cat";
-  }
-  MT_UNREACHABLE("every action has a name");
-}
-
 // The record is reserved in the ring whatever its size, and filled in place: nothing is copied.
 // Numbers are computed before, so that what they change happens also when the ring is full.
 void FunctionLowering::EmitRecord(const sema::Call& call, bool wake) {
@@ -60,7 +34,7 @@ void FunctionLowering::EmitRecord(const sema::Call& call, bool wake) {
       },
       [&]() -> llvm::Value* {
         // exit() has left its word; nothing is lost with its record but the place in the order.
-        if (!is_exit) CountLoss(LossCause::kRingFull, SubjectOf(action.kind));
+        if (!is_exit) CountLoss(LossCause::kRingFull, plan::Spelling(action.kind));
         return ir_.getFalse();
       });
 }

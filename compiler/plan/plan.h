@@ -294,6 +294,9 @@ struct Plan {
   std::vector<std::string> relocations;  // reserved for packed scripts
 };
 
+// The function that a script calls: "printf", "print". How messages and loss counters name an action.
+std::string_view Spelling(ActionKind kind);
+
 // JSON with fields in the order of this file; the same text for the same plan.
 std::string ToJson(const Plan& plan);
 Result<Plan> FromJson(std::string_view text);

@@ -14,34 +14,6 @@ using types::Unit;
 
 namespace {
 
-std::string_view UnitText(Unit unit) {
-  switch (unit) {
-    case Unit::kNone:
-      return "no unit";
-    case Unit::kNanoseconds:
-      return "ns";
-    case Unit::kBytes:
-      return "bytes";
-    case Unit::kPages:
-      return "pages";
-  }
-  return "";
-}
-
-Unit UnitOf(syntax::UnitName name) {
-  switch (name) {
-    case syntax::UnitName::kNone:
-      return Unit::kNone;
-    case syntax::UnitName::kNanoseconds:
-      return Unit::kNanoseconds;
-    case syntax::UnitName::kBytes:
-      return Unit::kBytes;
-    case syntax::UnitName::kPages:
-      return Unit::kPages;
-  }
-  return Unit::kNone;
-}
-
 // The language's own names of integers; C's are known to kernel::BasicCType.
 struct IntName {
   std::string_view name;

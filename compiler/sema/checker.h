@@ -34,6 +34,8 @@ class Checker {
   types::TypeTable& types() { return kernel_.types(); }
   kernel::Kernel& kernel() { return kernel_; }
   const plan::Config& config() const { return config_; }
+  // Whether the command line had this many arguments.
+  bool IsGiven(const syntax::Positional& positional) const;
   // The program that is being checked: its probes decide what some builtins mean.
   const probes::Group& group() const { return *group_; }
   // No probe of the clause exists or an error was reported: nothing is known about args.
@@ -191,6 +193,7 @@ class Checker {
   Expr* CheckComparison(Span span, syntax::BinaryOp op, Expr* left, Expr* right);
   Expr* CheckArithmetic(Span span, syntax::BinaryOp op, Expr* left, Expr* right);
   Expr* CheckPointerArithmetic(Span span, syntax::BinaryOp op, Expr* left, Expr* right);
+  void WarnOfLongLiteral(syntax::BinaryOp op, const Expr& literal, const Expr& other);
   Expr* CompareMemory(Span span, syntax::BinaryOp op, Expr* left, Expr* right);
   Expr* ProbeIsNamed(Span span, syntax::BinaryOp op, const String& name);
   Expr* NewBinary(Span span, syntax::BinaryOp op, Expr* left, Expr* right, Type type,
@@ -242,6 +245,8 @@ class Checker {
   Stmt* CheckIf(const syntax::If& stmt);
   Stmt* CheckWhile(const syntax::While& stmt);
   Stmt* CheckForRange(const syntax::ForRange& stmt);
+  template <typename Syntax, typename Loop>
+  void CheckLoopOver(const Syntax& stmt, Type type, Loop& node);
   Stmt* CheckForMap(const syntax::ForMap& stmt);
   Stmt* CheckUnroll(const syntax::Unroll& stmt);
   Stmt* CheckExpressionStmt(const syntax::ExpressionStmt& stmt);

@@ -19,20 +19,6 @@ const T& As(const syntax::Expr& expr) {
   return static_cast<const T&>(expr);
 }
 
-Unit UnitOf(syntax::UnitName name) {
-  switch (name) {
-    case syntax::UnitName::kNone:
-      return Unit::kNone;
-    case syntax::UnitName::kNanoseconds:
-      return Unit::kNanoseconds;
-    case syntax::UnitName::kBytes:
-      return Unit::kBytes;
-    case syntax::UnitName::kPages:
-      return Unit::kPages;
-  }
-  return Unit::kNone;
-}
-
 // `bits` cut to the size of an integer type and extended to 64 bits again.
 uint64_t Extended(uint64_t bits, const types::TypeInfo& type) {
   if (type.kind == Kind::kBool) return bits != 0;
@@ -149,9 +135,14 @@ Expr* Checker::CheckString(const syntax::String& string) {
   return node;
 }
 
-// $1 is a number when it looks like one, and a string else. One that was not given is 0.
+bool Checker::IsGiven(const syntax::Positional& positional) const {
+  return positional.index > 0 && positional.index <= options_.positional.size();
+}
+
+// $1 is a number when it looks like one, and a string else. One that was not given is 0, and "" in
+// str().
 Expr* Checker::CheckPositional(const syntax::Positional& positional) {
-  if (positional.index == 0 || positional.index > options_.positional.size()) {
+  if (!IsGiven(positional)) {
     return ConstantOf(positional.span, types().Int64(), 0);
   }
   std::string_view text = options_.positional[positional.index - 1];

@@ -146,4 +146,22 @@ MergeResult Merge(Inferred& inferred, Type type, bool is_literal, diag::Span spa
   return changed ? MergeResult::kChanged : MergeResult::kSame;
 }
 
+types::Unit UnitOf(syntax::UnitName name) {
+  switch (name) {
+    case syntax::UnitName::kNone:
+      return types::Unit::kNone;
+    case syntax::UnitName::kNanoseconds:
+      return types::Unit::kNanoseconds;
+    case syntax::UnitName::kBytes:
+      return types::Unit::kBytes;
+    case syntax::UnitName::kPages:
+      return types::Unit::kPages;
+  }
+  return types::Unit::kNone;
+}
+
+std::string_view UnitText(types::Unit unit) {
+  return unit == types::Unit::kNone ? "no unit" : types::Spelling(unit);
+}
+
 }  // namespace memtrace::sema

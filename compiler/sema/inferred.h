@@ -7,6 +7,7 @@
 #pragma once
 
 #include "compiler/diag/source.h"
+#include "compiler/syntax/ast.h"
 #include "compiler/types/type.h"
 
 namespace memtrace::sema {
@@ -31,5 +32,10 @@ types::Type Unify(types::Type left, bool left_literal, types::Type right, bool r
 
 // `type` as it is kept: integers in 64 bits, also inside tuples. Enums and bools stay.
 types::Type Widened(types::Type type, types::TypeTable& types);
+
+// The unit that a literal or `as` names.
+types::Unit UnitOf(syntax::UnitName name);
+// "ns", "no unit": a unit in a message.
+std::string_view UnitText(types::Unit unit);
 
 }  // namespace memtrace::sema

@@ -99,35 +99,10 @@ class Collector {
 
 }  // namespace
 
-std::string_view ActionSubject(plan::ActionKind kind) {
-  switch (kind) {
-    case plan::ActionKind::kPrintf:
-      return "printf";
-    case plan::ActionKind::kErrorf:
-      return "errorf";
-    case plan::ActionKind::kTime:
-      return "time";
-    case plan::ActionKind::kPrintMap:
-    case plan::ActionKind::kPrintValue:
-      return "print";
-    case plan::ActionKind::kClear:
-      return "clear";
-    case plan::ActionKind::kZero:
-      return "zero";
-    case plan::ActionKind::kExit:
-      return "exit";
-    case plan::ActionKind::kJoin:
-      return "join";
-    case plan::ActionKind::kCat:
-      return "cat";
-  }
-  return "";
-}
-
 void AddLossSites(const TypedProgram& program, const diag::SourceMap& sources, plan::Plan& plan) {
   Collector collector(sources, plan);
   for (const plan::Action& action : plan.actions) {
-    collector.Add(LossCause::kRingFull, ActionSubject(action.kind), action.line);
+    collector.Add(LossCause::kRingFull, plan::Spelling(action.kind), action.line);
   }
   for (const plan::Map& map : plan.maps) {
     if (!map.symbols.empty()) collector.Add(LossCause::kMapFull, map.name, 0);

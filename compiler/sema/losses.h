@@ -10,7 +10,4 @@ namespace memtrace::sema {
 // Appends to plan.loss_sites; plan.maps is filled in.
 void AddLossSites(const TypedProgram& program, const diag::SourceMap& sources, plan::Plan& plan);
 
-// What a loss of a record is said to be of: "printf", "print".
-std::string_view ActionSubject(plan::ActionKind kind);
-
 }  // namespace memtrace::sema

@@ -58,20 +58,6 @@ bool MayExceedInt64(const Expr& expr) {
           static_cast<int64_t>(static_cast<const Constant&>(expr).bits) < 0);
 }
 
-std::string_view UnitText(Unit unit) {
-  switch (unit) {
-    case Unit::kNone:
-      return "no unit";
-    case Unit::kNanoseconds:
-      return "ns";
-    case Unit::kBytes:
-      return "bytes";
-    case Unit::kPages:
-      return "pages";
-  }
-  return "";
-}
-
 // Of two constants, so that `4 * 1024` is as good as 4096 where a constant is needed. Signed and in
 // 64 bits.
 bool Fold(BinaryOp op, uint64_t a, uint64_t b, uint64_t& out) {
@@ -339,6 +325,17 @@ Expr* Checker::ProbeIsNamed(Span span, BinaryOp op, const String& name) {
   return node;
 }
 
+// A literal that the other side has no room for.
+void Checker::WarnOfLongLiteral(BinaryOp op, const Expr& literal, const Expr& other) {
+  if (!IsEquality(op) || literal.kind != ExprKind::kString || other.kind == ExprKind::kString)
+    return;
+  size_t length = static_cast<const String&>(literal).value.size();
+  if (length < other.type->size) return;
+  Warning(Code::kNeverTrue, literal.span,
+          fmt::format("{} characters never equal a {}", length, other.type.Name()))
+      .Note(fmt::format("it holds {} characters and the end of the string", other.type->size - 1));
+}
+
 Expr* Checker::CompareMemory(Span span, BinaryOp op, Expr* left, Expr* right) {
   Type type = Unify(left->type, false, right->type, false, types());
   bool is_string = left->type.Is(Kind::kString) && right->type.Is(Kind::kString);
@@ -346,6 +343,10 @@ Expr* Checker::CompareMemory(Span span, BinaryOp op, Expr* left, Expr* right) {
       type && (is_string || type.IsTuple() || type.IsStack()) && (is_string || IsEquality(op));
   if (!is_comparable)
     return OperandError(span, fmt::format("compared by `{}`", Spelling(op)), *left, *right);
+  if (is_string) {
+    WarnOfLongLiteral(op, *left, *right);
+    WarnOfLongLiteral(op, *right, *left);
+  }
   auto* node = New<Compare>(ExprKind::kCompare, span, types().Bool());
   node->op = op;
   node->left = is_string ? left : Convert(left, type);

@@ -260,21 +260,28 @@ Stmt* Checker::CheckWhile(const syntax::While& stmt) {
   return node;
 }
 
+// The body of a `for` whose variable has `type`. `Loop` is a ForRange or a ForMap.
+template <typename Syntax, typename Loop>
+void Checker::CheckLoopOver(const Syntax& stmt, Type type, Loop& node) {
+  scopes_.emplace_back();
+  Local& local = Declare(stmt.variable, &stmt, true);
+  if (type != local.inferred->type && !type.IsError()) changed_ = true;
+  *local.inferred = {.type = type, .first = stmt.variable_span, .is_declared = true};
+  local.is_set = true;
+  program_->variables[local.id].type = type;
+  node.variable = local.id;
+  ++loop_depth_;
+  node.body = CheckBlock(*stmt.body);
+  --loop_depth_;
+  scopes_.pop_back();
+}
+
 Stmt* Checker::CheckForRange(const syntax::ForRange& stmt) {
   auto* node = NewStmt<ForRange>(StmtKind::kForRange, stmt.span);
   Type number = types().Int64();
   node->begin = Convert(CheckInteger(*stmt.begin, "the begin of a range"), number);
   node->end = Convert(CheckInteger(*stmt.end, "the end of a range"), number);
-  scopes_.emplace_back();
-  Local& local = Declare(stmt.variable, &stmt, true);
-  *local.inferred = {.type = number, .first = stmt.variable_span, .is_declared = true};
-  local.is_set = true;
-  program_->variables[local.id].type = number;
-  node->variable = local.id;
-  ++loop_depth_;
-  node->body = CheckBlock(*stmt.body);
-  --loop_depth_;
-  scopes_.pop_back();
+  CheckLoopOver(stmt, number, *node);
   return node;
 }
 
@@ -302,17 +309,7 @@ Stmt* Checker::CheckForMap(const syntax::ForMap& stmt) {
       type = types().Tuple({keys.size() == 1 ? keys[0] : types().Tuple(keys), value});
     }
   }
-  scopes_.emplace_back();
-  Local& local = Declare(stmt.variable, &stmt, true);
-  if (type != local.inferred->type && !type.IsError()) changed_ = true;
-  *local.inferred = {.type = type, .first = stmt.variable_span, .is_declared = true};
-  local.is_set = true;
-  program_->variables[local.id].type = type;
-  node->variable = local.id;
-  ++loop_depth_;
-  node->body = CheckBlock(*stmt.body);
-  --loop_depth_;
-  scopes_.pop_back();
+  CheckLoopOver(stmt, type, *node);
   return node;
 }
 

@@ -16,24 +16,10 @@ uint32_t RoundUp(uint32_t value, uint32_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-std::string_view UnitName(Unit unit) {
-  switch (unit) {
-    case Unit::kNone:
-      return "";
-    case Unit::kNanoseconds:
-      return "ns";
-    case Unit::kBytes:
-      return "bytes";
-    case Unit::kPages:
-      return "pages";
-  }
-  MT_UNREACHABLE("every unit has a name");
-}
-
 std::string IntName(const TypeInfo& info) {
   std::string name = info.is_signed ? "int" : "uint";
   name += std::to_string(info.size * 8);
-  if (info.unit != Unit::kNone) name.append(" as ").append(UnitName(info.unit));
+  if (info.unit != Unit::kNone) name.append(" as ").append(Spelling(info.unit));
   return name;
 }
 
@@ -153,6 +139,20 @@ bool FindIn(Type type, std::string_view name, uint32_t base, int nesting, int& b
 }
 
 }  // namespace
+
+std::string_view Spelling(Unit unit) {
+  switch (unit) {
+    case Unit::kNone:
+      return "";
+    case Unit::kNanoseconds:
+      return "ns";
+    case Unit::kBytes:
+      return "bytes";
+    case Unit::kPages:
+      return "pages";
+  }
+  MT_UNREACHABLE("every unit has a name");
+}
 
 std::string_view Spelling(Aggregation aggregation) {
   switch (aggregation) {

@@ -52,6 +52,9 @@ enum class Space : uint8_t { kKernel, kUser };
 // What a number counts. Follows a value through maps and aggregations and decides how it prints.
 enum class Unit : uint8_t { kNone, kNanoseconds, kBytes, kPages };
 
+// As after `as`: "ns", "bytes", "pages"; empty for kNone.
+std::string_view Spelling(Unit unit);
+
 enum class Aggregation : uint8_t { kCount, kSum, kMin, kMax, kAvg, kStats, kHist, kLinearHist };
 
 // "count", "sum", …; the spelling in scripts.

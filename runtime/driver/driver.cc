@@ -77,6 +77,10 @@ Result<Done> Invocation::ReadScript() {
     return Done{};
   }
   bool is_stdin = options_.script == "-";
+  if (options_.script.find('{') != std::string::npos) {
+    return Error(ErrorKind::kNotFound,
+                 "this is a program and not the name of a file: put -e before it");
+  }
   MT_ASSIGN_OR_RETURN(std::string text, ReadFile(is_stdin ? "/dev/stdin" : options_.script));
   text_ = sources_.Add(is_stdin ? "standard input" : options_.script, std::move(text));
   return Done{};

@@ -99,7 +99,7 @@ class FormatReader {
       return false;
     }
     while (at_ < text_.size() &&
-           std::string_view("hljztqL").find(text_[at_]) != std::string_view::npos) {
+           std::string_view("hljztL").find(text_[at_]) != std::string_view::npos) {
       ++at_;
     }
     if (at_ >= text_.size()) {
@@ -142,6 +142,12 @@ bool Fits(char conversion, types::Type type) {
          type.Is(Kind::kKernelSymbol);
 }
 
+// `char *`: %s would print the address, and nobody means that.
+bool PointsToCharacters(types::Type type) {
+  return type.IsPointer() && (type->target.Is(Kind::kString) ||
+                              (type->target.Is(Kind::kInt) && type->target->size == 1));
+}
+
 void ReportMisfit(Checker& checker, Span span, char conversion, types::Type type) {
   std::string_view kind = conversion == 's'   ? "text"
                           : conversion == 'c' ? "a character"
@@ -163,6 +169,13 @@ Expr* CheckConverted(Checker& checker, const syntax::Expr& argument, char conver
   if (value->type.IsError()) return nullptr;
   if (value->type.IsStruct()) {
     if (Expr* integer = checker.AsInteger(value)) value = integer;
+  }
+  if (conversion == 's' && PointsToCharacters(value->type)) {
+    checker
+        .Error(Code::kFormatMismatch, argument.span,
+               fmt::format("%s prints text, this is {}", value->type.Name()))
+        .Note("str(…) reads the string it points to; %p prints the address");
+    return nullptr;
   }
   if (Fits(conversion, value->type)) return value;
   ReportMisfit(checker, argument.span, conversion, value->type);

@@ -75,10 +75,12 @@ Expr* CheckStr(Checker& checker, const Row& row, const CallSyntax& call) {
     if (length == nullptr || value->type->size <= size) return value;
     return checker.Convert(value, checker.types().String(size));
   }
-  // $1 that looks like a number.
+  // $1 that looks like a number, or was not given.
   if (arguments[0]->kind == syntax::ExprKind::kPositional && value->kind == ExprKind::kConstant) {
     auto* node = checker.New<String>(ExprKind::kString, call.span, checker.types().Error());
-    node->value = std::to_string(static_cast<int64_t>(static_cast<Constant*>(value)->bits));
+    if (checker.IsGiven(static_cast<const syntax::Positional&>(*arguments[0]))) {
+      node->value = std::to_string(static_cast<int64_t>(static_cast<Constant*>(value)->bits));
+    }
     node->type = checker.types().String(static_cast<uint32_t>(node->value.size() + 1));
     return node;
   }
