@@ -77,8 +77,7 @@ TEST_F(Output, ASingleLineIsNotLate) {
 }
 
 // Every line that we write would be an event that prints a line.
-// TODO: enable when a clause that prints leaves out what memtrace's own printing does.
-TEST_F(Output, DISABLED_DoesNotFeedItself) {
+TEST_F(Output, DoesNotFeedItself) {
   Trace trace = RunTracer({.program = "tracepoint:syscalls:sys_enter_write "
                                       "{ printf(\"%s writes\\n\", comm); }",
                            .command = "ready 2"});
