@@ -21,7 +21,7 @@ Result<UniqueFd> OpenForRead(const std::filesystem::path& path) {
   return UniqueFd(fd);
 }
 
-Result<std::string> ReadFile(const std::filesystem::path& path) {
+Result<std::string> ReadFile(const std::filesystem::path& path, size_t limit) {
   MT_ASSIGN_OR_RETURN(UniqueFd fd, OpenForRead(path));
   std::string text;
   struct stat status {};
@@ -37,6 +37,7 @@ Result<std::string> ReadFile(const std::filesystem::path& path) {
     }
     if (got == 0) break;
     used += got;
+    if (used > limit) return Error(ErrorKind::kInvalid, "read " + path.string() + ": too large");
     room = std::max<size_t>(65536, used);
   }
   text.resize(used);

@@ -37,7 +37,8 @@ class UniqueFd {
 Result<UniqueFd> OpenForRead(const std::filesystem::path& path);
 
 // Reads to the end; works for /proc, /sys and tracefs files whose size reads as zero.
-Result<std::string> ReadFile(const std::filesystem::path& path);
+// A file of more than `limit` bytes is an error.
+Result<std::string> ReadFile(const std::filesystem::path& path, size_t limit = SIZE_MAX);
 
 // Names in a directory without "." and "..", sorted.
 Result<std::vector<std::string>> ListDirectory(const std::filesystem::path& path);

@@ -1,4 +1,6 @@
 // Records: what printf and other actions send to the reader through the ring.
+#include <algorithm>
+
 #include <linux/bpf.h>
 
 #include "bpf-headers/memtrace/record.h"
@@ -8,6 +10,9 @@
 namespace memtrace::codegen {
 
 using plan::LossCause;
+
+// The mark is as wide as this many of the largest records: who passes it steps on it.
+static constexpr uint64_t kMarkRecords = 4;
 
 // The record is reserved in the ring whatever its size, and filled in place: nothing is copied.
 // Numbers are computed before, so that what they change happens also when the ring is full.
@@ -70,13 +75,17 @@ void FunctionLowering::FillRecord(const sema::Call& call, const plan::Action& ac
   }
 }
 
-// An event costs ten times more when it wakes the reader: it is woken when much is unread. A timer
-// of its own sees to the rest.
+// An event costs ten times more when it wakes the reader: it is woken when what is unread passes a
+// mark, and not again until it has read and the mark is passed anew. A timer of its own sees to the
+// rest, also where records of several CPUs leap over the mark together.
 llvm::Value* FunctionLowering::WakeupFlags(bool wake) {
   if (wake) return Number(BPF_RB_FORCE_WAKEUP);
+  uint32_t largest = 0;
+  for (const plan::Action& action : plan().actions) largest = std::max(largest, action.record_size);
   llvm::Value* unread = Call(Helper::ringbuf_query, {module_.ring(), Number(BPF_RB_AVAIL_DATA)});
-  llvm::Value* is_much = ir_.CreateICmpUGT(unread, Number(plan().config.ring_wakeup));
-  return ir_.CreateSelect(is_much, Number(BPF_RB_FORCE_WAKEUP), Number(BPF_RB_NO_WAKEUP));
+  llvm::Value* above = ir_.CreateSub(unread, Number(plan().config.ring_wakeup));
+  llvm::Value* passes = ir_.CreateICmpULT(above, Number(kMarkRecords * uint64_t{largest}));
+  return ir_.CreateSelect(passes, Number(BPF_RB_FORCE_WAKEUP), Number(BPF_RB_NO_WAKEUP));
 }
 
 }  // namespace memtrace::codegen

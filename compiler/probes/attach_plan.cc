@@ -297,10 +297,29 @@ class Planner {
     Group& group = GroupFor(std::move(key), target, plan::ProgramType::kTracepoint);
     plan::Probe probe = ProbeOf(target, plan::AttachKind::kTracepoint);
     probe.config = format.value()->id;
+    probe.misses_are_countable = CountsMisses();
     probe.refused.push_back(refused_);
     group.targets.push_back(target);
     group.probes.push_back(std::move(probe));
     if (group.fields.empty()) group.fields = std::move(fields);
+  }
+
+  // Since Linux 6.7 what classic tracepoints miss is counted; the same series gave
+  // bpf_link_info.perf_event.kprobe its `missed`, which can be looked for.
+  bool CountsMisses() {
+    if (counts_misses_) return *counts_misses_;
+    counts_misses_ = false;
+    auto btf = kernel_.LoadBtf();
+    if (!btf.ok()) return false;
+    types::Type type = btf.value()->TypeNamed("struct bpf_link_info");
+    for (const char* name : {"perf_event", "kprobe", "missed"}) {
+      if (!type || !type.IsStruct()) return false;
+      btf.value()->Complete(type);
+      types::FoundMember found = types::FindMember(type, name);
+      if (!found.found) return false;
+      type = found.member.type;
+    }
+    return *(counts_misses_ = true);
   }
 
   const std::vector<Target>& targets_;
@@ -308,6 +327,7 @@ class Planner {
   kernel::Kernel& kernel_;
   diag::Diagnostics& diagnostics_;
   std::vector<Group> groups_;
+  std::optional<bool> counts_misses_;
   std::map<std::string, size_t> by_key_;
   Dispatch dispatch_[2];   // sys_exit, sys_enter
   plan::Refused refused_;  // what was tried last for the probe at hand

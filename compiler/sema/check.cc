@@ -314,7 +314,24 @@ void Checker::CheckProgram(const CheckedClause& clause, size_t index, const prob
   ++program_number_;
 }
 
+// A BPF program may use 64 maps (MAX_USED_MAPS in include/linux/bpf.h); ring, stacks, state,
+// scratch, zeros and constants are some, and a map that an interval exchanges is two.
+void Checker::CheckMapCount() {
+  constexpr size_t kMaxMaps = 56;
+  size_t count = 0;
+  for (const MapState& map : maps_) {
+    bool is_memory = map.keys.empty() && map.value.type && !map.value.type.Is(types::Kind::kString);
+    if (!is_memory) count += map.is_swapped ? 2 : 1;
+    if (count <= kMaxMaps) continue;
+    Error(diag::Code::kOutOfRange, map.first_use,
+          fmt::format("a script has {} maps with keys at most", kMaxMaps))
+        .Note("a key of several parts can tell apart what several maps would: @[\"reads\", comm]");
+    return;
+  }
+}
+
 void Checker::FinishMaps() {
+  CheckMapCount();
   for (MapState& map : maps_) {
     if (!map.is_assigned && map.first_use != Span{}) {
       auto builder = Error(diag::Code::kMapNeverAssigned, map.first_use,

@@ -171,6 +171,7 @@ class Checker {
   void AddFollowProgram();
   uint64_t NameIndex(const std::string& name);
   void FinishMaps();
+  void CheckMapCount();
   bool FirstReport(diag::Code code, Span span, const std::string& message);
 
   // expressions.cc
@@ -245,6 +246,7 @@ class Checker {
   Stmt* CheckIf(const syntax::If& stmt);
   Stmt* CheckWhile(const syntax::While& stmt);
   Stmt* CheckForRange(const syntax::ForRange& stmt);
+  Block* CheckLoopBody(Span loop, const syntax::Block& body);
   template <typename Syntax, typename Loop>
   void CheckLoopOver(const Syntax& stmt, Type type, Loop& node);
   Stmt* CheckForMap(const syntax::ForMap& stmt);
@@ -288,6 +290,7 @@ class Checker {
   std::vector<std::map<std::string, Local, std::less<>>> scopes_;
   std::set<Id> closed_;
   int loop_depth_ = 0;
+  int64_t unrolled_ = 1;  // copies of what is being checked
 };
 
 // The row of a builtin or function by its spelling; null when there is none.

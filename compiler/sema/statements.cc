@@ -16,6 +16,8 @@ namespace {
 // Copies of a body that are written out; more would be a program that the verifier takes seconds
 // for.
 constexpr int64_t kMaxUnroll = 100;
+// And of unrolls within each other: each copy costs time to compile and verify.
+constexpr int64_t kMaxUnrolled = 4096;
 
 template <typename T>
 const T& As(const syntax::Stmt& stmt) {
@@ -254,10 +256,21 @@ Stmt* Checker::CheckIf(const syntax::If& stmt) {
 Stmt* Checker::CheckWhile(const syntax::While& stmt) {
   auto* node = NewStmt<While>(StmtKind::kWhile, stmt.span);
   node->condition = CheckCondition(*stmt.condition);
-  ++loop_depth_;
-  node->body = CheckBlock(*stmt.body);
-  --loop_depth_;
+  node->body = CheckLoopBody(stmt.span, *stmt.body);
   return node;
+}
+
+// Every loop is a function that the kernel calls, and calls nest that deep (MAX_CALL_FRAMES in
+// include/linux/bpf_verifier.h, less the program itself).
+Block* Checker::CheckLoopBody(Span loop, const syntax::Block& body) {
+  constexpr int kMaxLoopDepth = 7;
+  if (loop_depth_ == kMaxLoopDepth) {
+    Error(Code::kOutOfRange, loop, fmt::format("loops nest {} deep at most", kMaxLoopDepth));
+  }
+  ++loop_depth_;
+  Block* block = CheckBlock(body);
+  --loop_depth_;
+  return block;
 }
 
 // The body of a `for` whose variable has `type`. `Loop` is a ForRange or a ForMap.
@@ -270,9 +283,7 @@ void Checker::CheckLoopOver(const Syntax& stmt, Type type, Loop& node) {
   local.is_set = true;
   program_->variables[local.id].type = type;
   node.variable = local.id;
-  ++loop_depth_;
-  node.body = CheckBlock(*stmt.body);
-  --loop_depth_;
+  node.body = CheckLoopBody(stmt.span, *stmt.body);
   scopes_.pop_back();
 }
 
@@ -318,10 +329,18 @@ Stmt* Checker::CheckUnroll(const syntax::Unroll& stmt) {
   int64_t count = 0;
   CheckConstant(*stmt.count, "the count of unroll", 1, kMaxUnroll, count);
   node->count = static_cast<uint32_t>(count);
+  unrolled_ *= std::max<int64_t>(count, 1);
+  if (unrolled_ > kMaxUnrolled) {
+    Error(Code::kOutOfRange, stmt.span,
+          fmt::format("the body of these unrolls is written {} times, at most {}", unrolled_,
+                      kMaxUnrolled))
+        .Note("for ($i : 0..n) { … } repeats without writing it again");
+  }
   // A break would have to leave all copies: a loop does that.
   ++loop_depth_;
   node->body = CheckBlock(*stmt.body);
   --loop_depth_;
+  unrolled_ /= std::max<int64_t>(count, 1);
   return node;
 }
 

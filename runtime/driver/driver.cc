@@ -18,6 +18,9 @@
 namespace memtrace::driver {
 namespace {
 
+// No person writes a longer one; /dev/zero is.
+constexpr size_t kMaxScriptBytes = 16 << 20;
+
 constexpr int kFailure = 1;  // the script or the environment is wrong
 constexpr int kMisuse = 2;   // the command line is wrong
 
@@ -81,7 +84,8 @@ Result<Done> Invocation::ReadScript() {
     return Error(ErrorKind::kNotFound,
                  "this is a program and not the name of a file: put -e before it");
   }
-  MT_ASSIGN_OR_RETURN(std::string text, ReadFile(is_stdin ? "/dev/stdin" : options_.script));
+  MT_ASSIGN_OR_RETURN(std::string text,
+                      ReadFile(is_stdin ? "/dev/stdin" : options_.script, kMaxScriptBytes));
   text_ = sources_.Add(is_stdin ? "standard input" : options_.script, std::move(text));
   return Done{};
 }
@@ -179,8 +183,9 @@ Result<int> Invocation::RunCompiled(const Compiled& compiled) {
                                                 .online_cpus = kernel_.online_cpus(),
                                                 .output_fd = output_fd}));
   // A reader that has seen enough is no error; a full disk is.
-  if (sink->failed() && file.valid()) {
-    return Error(ErrorKind::kOther, "write " + options_.output + ": the output is not complete");
+  if (sink->failed() && !sink->failure().empty()) {
+    std::string where = file.valid() ? options_.output : "standard output";
+    return Error(ErrorKind::kOther, "write " + where + ": " + sink->failure());
   }
   return status;
 }

@@ -101,9 +101,11 @@ TEST_F(Loss, DeliveredAndLostRecordsAreAllThatWereOffered) {
 // tracepoint of the same event sees all of them: what the classic one missed is the difference.
 TEST_F(Loss, MissedEventsOfAClassicTracepoint) {
   Trace trace = RunTracer(
-      {.program = "rawtracepoint:hrtimer_expire_entry /comm == \"mapstorm\"/ { @raw = count(); } "
-                  "tracepoint:timer:hrtimer_expire_entry /comm == \"mapstorm\"/ "
-                  "{ @classic = count(); }",
+      {.program =
+           "rawtracepoint:hrtimer_expire_entry /comm == \"mapstorm\"/ { @raw = count(); } "
+           "tracepoint:timer:hrtimer_expire_entry /comm == \"mapstorm\"/ "
+           "{ @classic = count(); } "
+           "rawtracepoint:hrtimer_expire_entry /comm != \"mapstorm\"/ { @others = count(); }",
        .command = "mapstorm 3",
        .options = {"-v", "--config", "attach=classic"}});
   EXPECT_EQ(trace.failure, "") << trace.Describe();
@@ -115,7 +117,11 @@ TEST_F(Loss, MissedEventsOfAClassicTracepoint) {
   if (trace.err.find("not countable") != std::string::npos || !KernelCountsMisses()) {
     GTEST_SKIP() << "this kernel does not count what classic tracepoints miss";
   }
-  EXPECT_EQ(trace.Lost("events? \\(tracepoint:"), raw - classic) << trace.Describe();
+  // The kernel counts misses before any predicate, so those in other tasks that were in a map
+  // system call come on top; there are at most as many as these tasks had events.
+  uint64_t lost = trace.Lost("events? \\(tracepoint:");
+  EXPECT_GE(lost, raw - classic) << trace.Describe();
+  EXPECT_LE(lost, raw - classic + trace.Sum("@others")) << trace.Describe();
 }
 
 // Reads that fail give an empty string, and are counted.

@@ -13,6 +13,8 @@ using types::Kind;
 namespace {
 
 constexpr std::string_view kConversions = "diuxXopsc";
+// All are computed before the record is reserved and wait on the BPF stack of 512 bytes.
+constexpr uint32_t kMaxArguments = 40;
 constexpr int32_t kMaxWidth = 4096;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -216,6 +218,12 @@ Expr* CheckFormatted(Checker& checker, const Row& row, const CallSyntax& call,
                   fmt::format("the format has {} conversion{}, and there {} {} argument{}",
                               format.argument_count, format.argument_count == 1 ? "" : "s",
                               given == 1 ? "is" : "are", given, given == 1 ? "" : "s"));
+    return checker.ErrorExpr(call.span);
+  }
+  if (format.argument_count > kMaxArguments) {
+    checker.Error(
+        Code::kOutOfRange, call.span,
+        fmt::format("{}() takes {} arguments after its format at most", name, kMaxArguments));
     return checker.ErrorExpr(call.span);
   }
   Call* node = checker.NewCall(row, call, checker.types().None());
