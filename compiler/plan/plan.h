@@ -38,6 +38,7 @@ inline constexpr Index kNoIndex = UINT32_MAX;
 enum class TypeKind : uint8_t {
   kNone, kBool, kInt, kEnum, kString, kBuffer, kPointer, kArray, kStruct, kTuple, kRecord, kKernelStack,
   kUserStack, kKernelSymbol, kUserSymbol, kTimestamp, kUserName, kGroupName, kCgroupPath,
+  kMemcgPath,  // a cgroup in the hierarchy of the memory controller
   kProbeName,  // u64 index into Plan::probe_names
 };
 

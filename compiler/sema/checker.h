@@ -103,6 +103,8 @@ class Checker {
 
   // Looks up where the kernel keeps a task's cgroups; false after an error at `span`.
   bool NeedTaskLayout(Span span, plan::CgroupHierarchy hierarchy);
+  // The id of the cgroup at `path` as a constant of `type`, in the hierarchy of a kind of path.
+  Expr* CgroupNamed(Span span, const std::string& path, types::Kind kind, Type type);
 
   // ---- Maps (maps.cc) ------------------------------------------------------------------------
 

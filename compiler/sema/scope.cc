@@ -120,6 +120,22 @@ bool Checker::NeedTaskLayout(Span span, plan::CgroupHierarchy hierarchy) {
   return false;
 }
 
+Expr* Checker::CgroupNamed(Span span, const std::string& path, types::Kind kind, Type type) {
+  bool is_memory = kind == types::Kind::kMemcgPath;
+  kernel::CgroupMounts mounts = kernel_.cgroup_mounts();
+  const std::string& mount = is_memory ? mounts.memory : mounts.unified;
+  if (mount.empty()) {
+    Error(Code::kNoCgroup, span,
+          is_memory ? "memory cgroups are mounted nowhere" : "cgroup v2 is mounted nowhere");
+    return ErrorExpr(span);
+  }
+  Result<uint64_t> id = kernel::CgroupIdBelow(mount, path);
+  if (id.ok()) return ConstantOf(span, type, id.value());
+  Error(Code::kNoCgroup, span, fmt::format("no cgroup `{}`", path))
+      .Note(fmt::format("looked for below {}", mount));
+  return ErrorExpr(span);
+}
+
 void Checker::SetFilters(Program& program) {
   if (!RunsInEvents(program)) return;
   program.is_scoped = options_.processes != plan::ProcessScope::kAll ||
