@@ -170,6 +170,7 @@ class Checker {
   void CheckProgram(const CheckedClause& clause, size_t index, const probes::Group& group);
   void FillProbes(Program& program, const probes::Group& group);
   void SetFilters(Program& program);
+  void NeedLayoutFor(const Program& program);
   void AddFollowProgram();
   uint64_t NameIndex(const std::string& name);
   void FinishMaps();
