@@ -43,6 +43,7 @@ void FunctionLowering::Lower() {
   PlaceVariables();
   BeginFunction();
   llvm::BasicBlock* out = NewBlock("out");
+  BeginObject(out);
   FilterScope(out);
   DispatchSyscall(out);
 
@@ -177,6 +178,16 @@ llvm::Value* FunctionLowering::Context() {
 }
 
 llvm::Value* FunctionLowering::ContextArgument(uint32_t index) {
+  if (program_.tracing_target == plan::TracingTarget::kIterator) {
+    // A number, where a load would give the verifier a pointer that it does not let us calculate
+    // with.
+    Bytes word = Temporary(8);
+    // Added as a number: a pointer into the context that loads shared would be refused.
+    llvm::Value* address =
+        ir_.CreateAdd(ir_.CreatePtrToInt(Context(), ir_.getInt64Ty()), Number(index * 8));
+    Call(Helper::probe_read_kernel, {word.pointer, Number(8), address});
+    return LoadInt(word.pointer, 8, false, 8);
+  }
   // Volatile: the verifier wants whole u64s where LLVM would load what is used of them.
   return ir_.CreateAlignedLoad(ir_.getInt64Ty(), Offset(Context(), index * 8), llvm::Align(8),
                                /*isVolatile=*/true);

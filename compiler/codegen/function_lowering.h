@@ -219,7 +219,9 @@ class FunctionLowering {
   std::optional<plan::Index> LossSite(plan::LossCause cause, std::string_view subject) const;
 
   // scope.cc
+  void BeginObject(llvm::BasicBlock* otherwise);
   void FilterScope(llvm::BasicBlock* otherwise);
+  void FilterVisited(llvm::BasicBlock* otherwise);
   void LeaveUnless(llvm::Value* condition, llvm::BasicBlock* otherwise);
   llvm::Value* IsInScope(llvm::Value* process);  // i1
   llvm::Value* IsInCgroup(llvm::Value* task);    // i1

@@ -24,7 +24,42 @@ llvm::Value* FunctionLowering::StateWord(uint32_t offset) {
   return LoadInt(Offset(module_.state(), offset), 8, false, 8);
 }
 
+// An iterator's program: leaves after the last object, and writes a byte for each into the file
+// that is read, so that a reader of few bytes gets a rest after as many objects.
+void FunctionLowering::BeginObject(llvm::BasicBlock* otherwise) {
+  if (program_.tracing_target != plan::TracingTarget::kIterator) return;
+  TemporaryScope scope(*this);
+  for (uint32_t index : program_.iterator_objects) {
+    LeaveUnless(ir_.CreateICmpNE(ContextArgument(index), Number(0)), otherwise);
+  }
+  constexpr uint32_t kFile = 0;  // of struct bpf_iter_meta, which begins with it
+  llvm::Value* file = LoadPointer(LoadPointer(Context(), 0), kFile);
+  Bytes byte = Temporary(8);
+  ir_.CreateStore(Number(0), byte.pointer);
+  Call(Helper::seq_write, {file, byte.pointer, Number(1)});
+}
+
+// The same as FilterScope, of the task that an iterator shows.
+void FunctionLowering::FilterVisited(llvm::BasicBlock* otherwise) {
+  const plan::Scope& scope = plan().scope;
+  TemporaryScope temporaries(*this);
+  if (scope.processes != plan::ProcessScope::kAll) {
+    Bytes process = Temporary(8);
+    ir_.CreateStore(Number(0), process.pointer);
+    llvm::Value* task = ContextArgument(program_.iterator_task);
+    ProbeRead(Part(process, 0, 4), Memory::kKernel,
+              ir_.CreateAdd(task, Number(module_.program().task_layout.task_tgid)));
+    LeaveUnless(IsInScope(LoadInt(process.pointer, 4, false, 8)), otherwise);
+  }
+  if (scope.cgroup != plan::CgroupHierarchy::kNone) {
+    llvm::Value* task = LoadPointer(Context(), program_.iterator_task * 8);
+    LeaveUnless(ir_.CreateICmpNE(task, llvm::ConstantPointerNull::get(ir_.getPtrTy())), otherwise);
+    LeaveUnless(IsInCgroup(task), otherwise);
+  }
+}
+
 void FunctionLowering::FilterScope(llvm::BasicBlock* otherwise) {
+  if (program_.is_scoped && program_.iterator_task != 0) return FilterVisited(otherwise);
   const plan::Scope& scope = plan().scope;
   bool by_process = program_.is_scoped && scope.processes != plan::ProcessScope::kAll;
   if (by_process || program_.excludes_self) {

@@ -230,7 +230,12 @@ uint64_t Kernel::page_size() const {
 
 CgroupMounts Kernel::cgroup_mounts() const {
   Result<std::string> mountinfo = ReadFile(roots_.proc / "self/mountinfo");
-  return ParseCgroupMounts(mountinfo.ok() ? mountinfo.value() : "");
+  CgroupMounts mounts = ParseCgroupMounts(mountinfo.ok() ? mountinfo.value() : "");
+  if (roots_.live) return mounts;
+  for (std::string* mount : {&mounts.unified, &mounts.memory}) {
+    if (!mount->empty()) *mount = roots_.sys.parent_path().string() + *mount;
+  }
+  return mounts;
 }
 
 std::string Kernel::release() {

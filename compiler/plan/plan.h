@@ -38,6 +38,7 @@ inline constexpr Index kNoIndex = UINT32_MAX;
 enum class TypeKind : uint8_t {
   kNone, kBool, kInt, kEnum, kString, kBuffer, kPointer, kArray, kStruct, kTuple, kRecord, kKernelStack,
   kUserStack, kKernelSymbol, kUserSymbol, kTimestamp, kUserName, kGroupName, kCgroupPath,
+  kMemcgPath,  // a cgroup in the hierarchy of the memory controller
   kProbeName,  // u64 index into Plan::probe_names
 };
 
@@ -162,6 +163,7 @@ enum class TracingTarget : uint8_t {
   kTypedTracepoint,  // the typedef btf_trace_NAME
   kEntry,            // a kernel function's entry
   kExit,             // its return
+  kIterator,         // the function that an iterator of the kernel runs for each object
 };
 
 // One BPF program of the object.
@@ -187,6 +189,8 @@ enum class AttachKind : uint8_t {
   kSoftware,       // perf software event: `config`, every `period` events; per CPU
   kProfile,        // cpu-clock on every CPU; `period` ns, or `frequency` Hz when not 0
   kTracing,        // what the program was loaded for (Program::tracing_target)
+  kIterator,       // read by the reader, once or every `period` ns; `event`: its name
+  kSignal,         // run by the reader when it gets signal `config`
 };
 
 // Something cheaper or asked for that was not taken, and why. For -lv, --dump=plan and messages.

@@ -26,16 +26,16 @@ struct Words;
 
 MT_WORDS(TypeKind, "none", "bool", "int", "enum", "string", "buffer", "pointer", "array", "struct",
          "tuple", "record", "kernel_stack", "user_stack", "kernel_symbol", "user_symbol",
-         "timestamp", "user_name", "group_name", "cgroup_path", "probe_name");
+         "timestamp", "user_name", "group_name", "cgroup_path", "memcg_path", "probe_name");
 MT_WORDS(Unit, "none", "ns", "bytes", "pages");
 MT_WORDS(ValueKind, "scalar", "count", "sum", "min", "max", "avg", "stats", "hist", "lhist");
 MT_WORDS(Storage, "state", "state_per_cpu", "hash", "per_cpu_hash");
 MT_WORDS(ActionKind, "printf", "errorf", "time", "print_map", "print_value", "clear", "zero",
          "exit", "join", "cat");
 MT_WORDS(ProgramType, "raw_tracepoint", "tracepoint", "perf_event", "tracing");
-MT_WORDS(TracingTarget, "none", "typed_tracepoint", "entry", "exit");
+MT_WORDS(TracingTarget, "none", "typed_tracepoint", "entry", "exit", "iterator");
 MT_WORDS(AttachKind, "begin", "end", "interval", "raw_tracepoint", "tracepoint", "software",
-         "profile", "tracing");
+         "profile", "tracing", "iterator", "signal");
 MT_WORDS(ProcessScope, "all", "process", "tree");
 MT_WORDS(CgroupHierarchy, "none", "unified", "memory");
 MT_WORDS(LossCause, "ring_full", "map_full", "read_failed", "truncated", "scratch_busy",
@@ -48,8 +48,9 @@ static_assert(Words<ValueKind>::kAll.size() == static_cast<size_t>(ValueKind::kL
 static_assert(Words<Storage>::kAll.size() == static_cast<size_t>(Storage::kPerCpuHash) + 1);
 static_assert(Words<ActionKind>::kAll.size() == static_cast<size_t>(ActionKind::kCat) + 1);
 static_assert(Words<ProgramType>::kAll.size() == static_cast<size_t>(ProgramType::kTracing) + 1);
-static_assert(Words<TracingTarget>::kAll.size() == static_cast<size_t>(TracingTarget::kExit) + 1);
-static_assert(Words<AttachKind>::kAll.size() == static_cast<size_t>(AttachKind::kTracing) + 1);
+static_assert(Words<TracingTarget>::kAll.size() ==
+              static_cast<size_t>(TracingTarget::kIterator) + 1);
+static_assert(Words<AttachKind>::kAll.size() == static_cast<size_t>(AttachKind::kSignal) + 1);
 static_assert(Words<ProcessScope>::kAll.size() == static_cast<size_t>(ProcessScope::kTree) + 1);
 static_assert(Words<CgroupHierarchy>::kAll.size() ==
               static_cast<size_t>(CgroupHierarchy::kMemory) + 1);

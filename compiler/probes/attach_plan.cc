@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "compiler/kernel/syscalls.h"
+#include "compiler/probes/iterator.h"
 #include "compiler/probes/raw_fields.h"
 
 namespace memtrace::probes {
@@ -72,6 +73,11 @@ class Planner {
         return AddRawTracepoint(target);
       case Provider::kTracepoint:
         return AddTracepoint(target);
+      case Provider::kSelf:
+        return AddPlain("self", plan::ProgramType::kRawTracepoint, plan::AttachKind::kSignal,
+                        target);
+      case Provider::kIterator:
+        return AddIterator(target);
       case Provider::kUnsupported:
         return;
     }
@@ -101,6 +107,30 @@ class Planner {
     Group& group = GroupFor(std::move(key), target, type);
     group.targets.push_back(target);
     group.probes.push_back(ProbeOf(target, kind));
+  }
+
+  // What lies where in the context is what the iterator's function says; `meta` is its own affair.
+  void AddIterator(const Target& target) {
+    auto btf = kernel_.LoadBtf();
+    if (!btf.ok()) return;  // the target would not exist
+    std::string function = IteratorFunction(target.event);
+    auto prototype = btf.value()->Prototype(function);
+    if (!prototype.ok()) return;
+    Group& group = GroupFor(target.name, target, plan::ProgramType::kTracing);
+    group.targets.push_back(target);
+    group.probes.push_back(ProbeOf(target, plan::AttachKind::kIterator));
+    group.tracing_target = plan::TracingTarget::kIterator;
+    group.attach_btf_id = btf.value()->FindId(function, kernel::BtfKind::kFunc);
+    uint32_t index = 0;
+    for (const kernel::FunctionParameter& parameter : prototype.value().parameters) {
+      if (index != 0) {
+        group.fields.push_back({.name = parameter.name,
+                                .type = parameter.type,
+                                .from = From::kArgument,
+                                .index = index});
+      }
+      ++index;
+    }
   }
 
   void AddRawTracepoint(const Target& target) {

@@ -68,7 +68,9 @@ struct Group {
   std::vector<plan::Probe> probes;      // one per attachment; `program` is not set yet
   std::vector<Field> fields;            // what args.NAME may be
   bool has_numbered_arguments = false;  // arg0 … argN are `fields` in order
-  std::vector<DispatchedCall> calls;    // not empty: probes[0] is sys_enter or sys_exit
+  plan::TracingTarget tracing_target = plan::TracingTarget::kNone;
+  uint32_t attach_btf_id = 0;
+  std::vector<DispatchedCall> calls;  // not empty: probes[0] is sys_enter or sys_exit
   bool is_sys_enter = false;
 };
 

@@ -12,8 +12,13 @@ bool ExpandMoment(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&
 bool ExpandInterval(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
 bool ExpandProfile(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
 bool ExpandSoftware(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
+bool ExpandIterator(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
+bool ExpandSelf(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
 bool ExpandTracepoint(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
 bool ExpandRawTracepoint(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
+
+// Nanoseconds of "1s" or "99hz"; 0: it is no time, or shorter than anything may run.
+uint64_t PeriodOf(std::string_view text);
 
 // Whether `text` fits `pattern`, in which `*` stands for any characters.
 bool GlobMatches(std::string_view pattern, std::string_view text);

@@ -26,6 +26,8 @@ enum class Provider : uint8_t {
   kTracepoint,
   kRawTracepoint,
   kSoftware,
+  kIterator,
+  kSelf,
   kUnsupported,  // of the language, but not of this version
 };
 

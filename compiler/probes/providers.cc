@@ -79,6 +79,25 @@ const ProviderRow kRows[] = {
      .doc = "A software event of perf, every PERIOD events (1; clocks: 1000000 ns), on every CPU.",
      .example = "software:page-faults:1 { @[comm] = count(); }",
      .expand = ExpandSoftware},
+    {.provider = Provider::kIterator,
+     .name = "iter",
+     .aliases = {"it"},
+     .signature = "iter:NAME, iter:NAME:DURATION",
+     .doc = "Runs once for each object of one of the kernel's own lists, such as all tasks "
+            "(task), their mappings (task_vma), their open files (task_file) or all slab caches "
+            "(kmem_cache); args holds the object. Once, when everything else is attached, or every "
+            "DURATION. A script of nothing else ends with it. -p, --tree and --cgroup choose among "
+            "the tasks.",
+     .example = "iter:task_vma { @[args.task.comm] = sum(args.vma.vm_end - args.vma.vm_start); }",
+     .expand = ExpandIterator},
+    {.provider = Provider::kSelf,
+     .name = "self",
+     .aliases = {},
+     .signature = "self:signal:NAME",
+     .doc = "Runs when memtrace gets the signal USR1 or USR2. A map that the same block prints "
+            "and clears is printed exactly.",
+     .example = "self:signal:USR1 { print(@); } tracepoint:kmem:mm_page_alloc { @ = count(); }",
+     .expand = ExpandSelf},
     Later("kprobe", {"k"}),
     Later("kretprobe", {"kr"}),
     Later("fentry", {"f", "kfunc"}),
@@ -88,8 +107,6 @@ const ProviderRow kRows[] = {
     Later("usdt", {}),
     Later("hardware", {"h"}),
     Later("watchpoint", {"w", "asyncwatchpoint"}),
-    Later("iter", {"it"}),
-    Later("self", {}),
     Later("bench", {}),
     Later("test", {}),
 };

@@ -132,6 +132,13 @@ bool ReportUnknownSoftware(ExpandContext& context, const syntax::ProbePart& part
 
 }  // namespace
 
+uint64_t PeriodOf(std::string_view text) {
+  std::optional<Timing> timing = ParseWithUnit(text);
+  if (!timing) return 0;
+  uint64_t period = timing->frequency != 0 ? 1'000'000'000 / timing->frequency : timing->period;
+  return period < kShortestPeriod ? 0 : period;
+}
+
 bool ExpandMoment(ExpandContext& context, const syntax::ProbeSpec& spec,
                   std::vector<Target>& targets) {
   const ProviderRow& row = *FindProvider(spec.parts[0].text);

@@ -171,6 +171,8 @@ class Builder {
     const Program& program = program_.programs[index];
     plan_.programs.push_back({.symbol = program.symbol,
                               .type = program.type,
+                              .tracing_target = program.tracing_target,
+                              .attach_btf_id = program.attach_btf_id,
                               .clause = program.clause,
                               .line = LineOf(program.span),
                               .swaps = {program.swaps.begin(), program.swaps.end()},

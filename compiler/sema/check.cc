@@ -244,7 +244,8 @@ void Checker::ExpandClauses() {
     checked.unknown_probes = diagnostics_.error_count() > errors || targets.empty();
     bool is_interval = !targets.empty();
     for (const probes::Target& target : targets) {
-      is_interval = is_interval && target.provider == probes::Provider::kInterval;
+      is_interval = is_interval && (target.provider == probes::Provider::kInterval ||
+                                    target.provider == probes::Provider::kSelf);
     }
     if (is_interval && clause.body != nullptr) FindSwaps(*clause.body, swaps_);
     clauses_.push_back(std::move(checked));
@@ -276,6 +277,12 @@ uint64_t Checker::NameIndex(const std::string& name) {
 }
 
 void Checker::FillProbes(Program& program, const probes::Group& group) {
+  if (group.tracing_target == plan::TracingTarget::kIterator) {
+    for (const probes::Field& field : group.fields) {
+      if (field.type.IsPointer()) program.iterator_objects.push_back(field.index);
+      if (field.name == "task") program.iterator_task = field.index;
+    }
+  }
   for (const plan::Probe& probe : group.probes) {
     program.probes.push_back({.probe = probe, .name_index = NameIndex(probe.name)});
   }
@@ -293,6 +300,8 @@ void Checker::CheckProgram(const CheckedClause& clause, size_t index, const prob
   unknown_probes_ = clause.unknown_probes;
   Program program{
       .type = group.type, .clause = static_cast<uint32_t>(index), .span = clause.clause->span};
+  program.tracing_target = group.tracing_target;
+  program.attach_btf_id = group.attach_btf_id;
   if (!group.targets.empty())
     program.symbol = SymbolFor(group.targets[0], product_.programs.size());
   FillProbes(program, group);

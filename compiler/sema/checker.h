@@ -103,6 +103,8 @@ class Checker {
 
   // Looks up where the kernel keeps a task's cgroups; false after an error at `span`.
   bool NeedTaskLayout(Span span, plan::CgroupHierarchy hierarchy);
+  // The id of the cgroup at `path` as a constant of `type`, in the hierarchy of a kind of path.
+  Expr* CgroupNamed(Span span, const std::string& path, types::Kind kind, Type type);
 
   // ---- Maps (maps.cc) ------------------------------------------------------------------------
 
@@ -168,6 +170,7 @@ class Checker {
   void CheckProgram(const CheckedClause& clause, size_t index, const probes::Group& group);
   void FillProbes(Program& program, const probes::Group& group);
   void SetFilters(Program& program);
+  void NeedLayoutFor(const Program& program);
   void AddFollowProgram();
   uint64_t NameIndex(const std::string& name);
   void FinishMaps();

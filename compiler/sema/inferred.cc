@@ -123,6 +123,7 @@ Type Unify(Type left, bool left_literal, Type right, bool right_literal, TypeTab
     case Kind::kUserName:
     case Kind::kGroupName:
     case Kind::kCgroupPath:
+    case Kind::kMemcgPath:
     case Kind::kProbeName:
       return {};
   }

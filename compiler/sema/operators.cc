@@ -363,6 +363,14 @@ Expr* Checker::CheckComparison(Span span, BinaryOp op, Expr* left, Expr* right) 
     }
     return OperandError(span, fmt::format("compared by `{}`", Spelling(op)), *left, *right);
   }
+  for (Expr** path : {&left, &right}) {
+    Expr*& other = path == &left ? right : left;
+    types::Kind kind = (*path)->type->kind;
+    bool is_path = kind == Kind::kCgroupPath || kind == Kind::kMemcgPath;
+    if (!is_path || other->kind != ExprKind::kString || !IsEquality(op)) continue;
+    other = CgroupNamed(other->span, static_cast<String&>(*other).value, kind, (*path)->type);
+    if (other->type.IsError()) return ErrorExpr(span);
+  }
   Type boolean = types().Bool();
   auto is_address = [](const Expr& expr) {
     return expr.type.IsPointer() || expr.type.Is(Kind::kKernelSymbol);

@@ -50,6 +50,8 @@ plan::TypeKind PlanKind(Kind kind) {
       return plan::TypeKind::kGroupName;
     case Kind::kCgroupPath:
       return plan::TypeKind::kCgroupPath;
+    case Kind::kMemcgPath:
+      return plan::TypeKind::kMemcgPath;
     case Kind::kProbeName:
       return plan::TypeKind::kProbeName;
   }

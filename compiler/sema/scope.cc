@@ -18,6 +18,8 @@ bool RunsInEvents(const Program& program) {
       case plan::AttachKind::kBegin:
       case plan::AttachKind::kEnd:
       case plan::AttachKind::kInterval:
+      case plan::AttachKind::kIterator:
+      case plan::AttachKind::kSignal:
         return false;
       case plan::AttachKind::kRawTracepoint:
       case plan::AttachKind::kTracepoint:
@@ -120,15 +122,43 @@ bool Checker::NeedTaskLayout(Span span, plan::CgroupHierarchy hierarchy) {
   return false;
 }
 
+Expr* Checker::CgroupNamed(Span span, const std::string& path, types::Kind kind, Type type) {
+  bool is_memory = kind == types::Kind::kMemcgPath;
+  kernel::CgroupMounts mounts = kernel_.cgroup_mounts();
+  const std::string& mount = is_memory ? mounts.memory : mounts.unified;
+  if (mount.empty()) {
+    Error(Code::kNoCgroup, span,
+          is_memory ? "memory cgroups are mounted nowhere" : "cgroup v2 is mounted nowhere");
+    return ErrorExpr(span);
+  }
+  Result<uint64_t> id = kernel::CgroupIdBelow(mount, path);
+  if (id.ok()) return ConstantOf(span, type, id.value());
+  Error(Code::kNoCgroup, span, fmt::format("no cgroup `{}`", path))
+      .Note(fmt::format("looked for below {}", mount));
+  return ErrorExpr(span);
+}
+
 void Checker::SetFilters(Program& program) {
-  if (!RunsInEvents(program)) return;
-  program.is_scoped = options_.processes != plan::ProcessScope::kAll ||
-                      options_.cgroup != plan::CgroupHierarchy::kNone;
+  bool is_narrowed = options_.processes != plan::ProcessScope::kAll ||
+                     options_.cgroup != plan::CgroupHierarchy::kNone;
+  // An iterator is narrowed by the task that it shows, not by memtrace, which runs it.
+  if (program.iterator_task != 0) program.is_scoped = is_narrowed;
+  if (!RunsInEvents(program)) return NeedLayoutFor(program);
+  program.is_scoped = is_narrowed;
   // One process alone is somebody else's.
   program.excludes_self = options_.processes != plan::ProcessScope::kProcess &&
                           (options_.exclude_self || Prints(program, product_.actions));
-  if (program.is_scoped && options_.cgroup != plan::CgroupHierarchy::kNone) {
+  NeedLayoutFor(program);
+}
+
+void Checker::NeedLayoutFor(const Program& program) {
+  if (!program.is_scoped) return;
+  if (options_.cgroup != plan::CgroupHierarchy::kNone) {
     NeedTaskLayout(program.span, options_.cgroup);
+  }
+  auto btf = kernel_.LoadBtf();
+  if (program.iterator_task != 0 && btf.ok()) {
+    product_.task_layout.task_tgid = Offsets(*btf.value()).Of("struct task_struct", "tgid");
   }
 }
 

@@ -302,6 +302,8 @@ struct SyscallDispatch {
 struct Program {
   std::string symbol;  // "begin_0", "kmem_mm_page_alloc_1": unique, a valid C name
   plan::ProgramType type;
+  plan::TracingTarget tracing_target = plan::TracingTarget::kNone;
+  uint32_t attach_btf_id = 0;
   uint32_t clause;
   Span span;  // of the clause
   std::vector<LocalVariable> variables;
@@ -312,6 +314,10 @@ struct Program {
   bool is_scoped = false;      // see plan::Program
   bool excludes_self = false;
   bool follows_forks = false;  // no clause of the script: keeps the tree of Scope; `body` is empty
+  // An iterator's program: which u64 of its context are pointers (null after the last object), and
+  // which of them is the task that the object belongs to; 0: there is none.
+  std::vector<uint32_t> iterator_objects;
+  uint32_t iterator_task = 0;
   std::vector<Id> swaps;  // maps whose closed window this interval program reads and clears
 };
 

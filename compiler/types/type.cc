@@ -200,6 +200,7 @@ bool Type::IsScalar() const {
     case Kind::kUserName:
     case Kind::kGroupName:
     case Kind::kCgroupPath:
+    case Kind::kMemcgPath:
     case Kind::kProbeName:
       return true;
     case Kind::kError:
@@ -271,6 +272,8 @@ std::string Type::Name() const {
       return "groupname";
     case Kind::kCgroupPath:
       return "cgroup_path";
+    case Kind::kMemcgPath:
+      return "memcg_path";
     case Kind::kProbeName:
       return "probe";
     case Kind::kAggregation:
@@ -360,6 +363,10 @@ Type TypeTable::GroupName() {
 
 Type TypeTable::CgroupPath() {
   return Intern({.kind = Kind::kCgroupPath, .size = 8, .alignment = 8});
+}
+
+Type TypeTable::MemcgPath() {
+  return Intern({.kind = Kind::kMemcgPath, .size = 8, .alignment = 8});
 }
 
 Type TypeTable::MakeAggregation(TypeInfo info) {

@@ -42,6 +42,7 @@ enum class Kind : uint8_t {
   kUserName,     // u32 uid printed as a name
   kGroupName,    // u32 gid printed as a name
   kCgroupPath,   // u64 cgroup id printed as a path
+  kMemcgPath,    // the same in the hierarchy of the memory controller
   kProbeName,    // u64 index into the names of the program's probes, printed as the name
   kAggregation,  // only as the value of a map; which one is in `aggregation`
 };
@@ -159,6 +160,7 @@ class TypeTable {
   Type UserName();
   Type GroupName();
   Type CgroupPath();
+  Type MemcgPath();
   Type ProbeName();
   // `info.kind` is kAggregation; `info.target` and the parameters are filled in by the caller.
   Type MakeAggregation(TypeInfo info);

@@ -95,6 +95,8 @@ static Result<Done> AttachOne(const plan::Probe& probe, int program_fd,
     case plan::AttachKind::kBegin:
     case plan::AttachKind::kEnd:
     case plan::AttachKind::kInterval:
+    case plan::AttachKind::kIterator:
+    case plan::AttachKind::kSignal:
       return Done{};
     case plan::AttachKind::kRawTracepoint:
     case plan::AttachKind::kTracing: {
@@ -112,6 +114,23 @@ static Result<Done> AttachOne(const plan::Probe& probe, int program_fd,
       return OpenOnCpus(AttributesOf(probe), cpus, cpus.size(), program_fd, perf_links);
   }
   MT_UNREACHABLE("an attach kind outside its enum");
+}
+
+Result<UniqueFd> OpenIterator(const plan::Probe& probe, int program_fd) {
+  LIBBPF_OPTS(bpf_link_create_opts, options);
+  bpf_iter_link_info info = {};
+  if (probe.event == "cgroup") {
+    // The only one that insists on being told where to begin and in which order to go on.
+    info.cgroup.order = BPF_CGROUP_ITER_DESCENDANTS_PRE;
+    options.iter_info = &info;
+    options.iter_info_len = sizeof info;
+  }
+  int link = bpf_link_create(program_fd, 0, BPF_TRACE_ITER, &options);
+  if (link < 0) return Explain("link an iterator", -link, RightsForBpf());
+  UniqueFd owned(link);
+  int iterator = bpf_iter_create(link);
+  if (iterator < 0) return Explain("create an iterator", -iterator, RightsForBpf());
+  return UniqueFd(iterator);
 }
 
 Result<Attachments> Attach(const plan::Plan& plan, const bpf::Loaded& loaded,

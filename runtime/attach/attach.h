@@ -36,6 +36,9 @@ class Attachments {
   std::vector<UniqueFd> perf_links_;
 };
 
+// A file that runs the program of a kIterator probe for each object as it is read; one byte each.
+Result<UniqueFd> OpenIterator(const plan::Probe& probe, int program_fd);
+
 // Attaches every probe, or none: on failure what was attached is detached, and the error says which
 // probe failed and, where rights are missing, which.
 Result<Attachments> Attach(const plan::Plan& plan, const bpf::Loaded& loaded,

@@ -64,6 +64,8 @@ bpf_attach_type AttachType(plan::TracingTarget target) {
       return BPF_TRACE_FENTRY;
     case plan::TracingTarget::kExit:
       return BPF_TRACE_FEXIT;
+    case plan::TracingTarget::kIterator:
+      return BPF_TRACE_ITER;
     case plan::TracingTarget::kTypedTracepoint:
     case plan::TracingTarget::kNone:
       return BPF_TRACE_RAW_TP;

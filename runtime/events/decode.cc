@@ -223,6 +223,8 @@ Value Decode(const plan::Plan& plan, plan::Index index, Bytes bytes, Resolver& r
       return Value{resolver.GroupName(LoadAs<uint32_t>(bytes))};
     case plan::TypeKind::kCgroupPath:
       return Value{resolver.CgroupPath(LoadAs<uint64_t>(bytes))};
+    case plan::TypeKind::kMemcgPath:
+      return Value{resolver.MemcgPath(LoadAs<uint64_t>(bytes))};
     case plan::TypeKind::kProbeName: {
       uint64_t name = LoadAs<uint64_t>(bytes);
       // From a program, which may have read it from memory that was never set.

@@ -27,6 +27,8 @@ class Resolver {
   virtual std::string UserName(uint32_t uid) = 0;
   virtual std::string GroupName(uint32_t gid) = 0;
   virtual std::string CgroupPath(uint64_t id) = 0;
+  // Of a cgroup in the hierarchy of the memory controller.
+  virtual std::string MemcgPath(uint64_t id) = 0;
   // Wall clock in ns for a time of the boot clock.
   virtual uint64_t WallClock(uint64_t boot_ns) = 0;
 };

@@ -1,5 +1,6 @@
 #include "runtime/session/event_loop.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include <sys/epoll.h>
@@ -71,6 +72,15 @@ Result<Done> EventLoop::SetDeadline(uint64_t delay_ns) {
   return Add(deadline_.get(), EPOLLIN, Wake::kDeadline, 0);
 }
 
+Result<Done> EventLoop::WatchSignal(int number) {
+  watched_.push_back(number);
+  sigset_t signals = HandledSignals();
+  for (int watched : watched_) ::sigaddset(&signals, watched);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  if (::signalfd(signals_.get(), &signals, 0) < 0) return Error::FromErrno("signalfd");
+  return Done{};
+}
+
 Result<Done> EventLoop::WatchProcess(int fd) { return Add(fd, EPOLLIN, Wake::kProcessEnded, 0); }
 
 void EventLoop::WatchOutput(int fd) {
@@ -102,6 +112,11 @@ const std::vector<Event>& EventLoop::Wait(int timeout_ms) {
 void EventLoop::TakeSignals() {
   signalfd_siginfo info;
   while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+    auto number = static_cast<int>(info.ssi_signo);
+    if (std::find(watched_.begin(), watched_.end(), number) != watched_.end()) {
+      events_.push_back({.wake = Wake::kSignal, .interval = info.ssi_signo});
+      continue;
+    }
     bool is_child = info.ssi_signo == SIGCHLD;
     events_.push_back({.wake = is_child ? Wake::kChild : Wake::kStopSignal});
   }

@@ -15,6 +15,7 @@ namespace memtrace::session {
 enum class Wake : uint8_t {
   kRing,
   kInterval,
+  kSignal,
   kDeadline,
   kStopSignal,
   kChild,
@@ -24,7 +25,7 @@ enum class Wake : uint8_t {
 
 struct Event {
   Wake wake;
-  uint32_t interval = 0;  // index in the order of AddInterval
+  uint32_t interval = 0;  // index in the order of AddInterval; kSignal: the signal's number
 };
 
 class EventLoop {
@@ -34,6 +35,8 @@ class EventLoop {
   Result<Done> WatchRing(int fd);
   Result<Done> AddInterval(uint64_t period_ns);
   Result<Done> SetDeadline(uint64_t delay_ns);
+  // From now on the signal is an event (kSignal) and no longer ends the process.
+  Result<Done> WatchSignal(int number);
   // Notices the end of the process behind a pidfd.
   Result<Done> WatchProcess(int fd);
   // Notices that the other end of a pipe or socket was closed. Files and terminals are accepted and
@@ -51,6 +54,7 @@ class EventLoop {
   void TakeSignals();
 
   UniqueFd epoll_, signals_;
+  std::vector<int> watched_;      // signals that are events
   std::vector<UniqueFd> timers_;  // intervals, in order; the deadline is kept apart
   UniqueFd deadline_;
   std::vector<Event> events_;

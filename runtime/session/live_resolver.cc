@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "compiler/kernel/cgroups.h"
+
 namespace memtrace::session {
 namespace {
 
@@ -37,21 +39,6 @@ std::string NameOf(std::optional<std::unordered_map<uint32_t, std::string>>& nam
   return found == names->end() ? std::to_string(id) : found->second;
 }
 
-// Where cgroup v2 is mounted: the first mount of that type in mountinfo.
-std::string FindCgroupMount() {
-  Result<std::string> text = ReadFile("/proc/self/mountinfo");
-  if (!text.ok()) return "";
-  std::istringstream lines(text.value());
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find(" - cgroup2 ") == line.npos) continue;
-    std::istringstream words(line);
-    std::string word;
-    for (int i = 0; i < 5; ++i) words >> word;  // the fifth is the mount point
-    return word;
-  }
-  return "";
-}
-
 uint64_t Now(clockid_t clock) {
   timespec time;
   ::clock_gettime(clock, &time);
@@ -72,30 +59,49 @@ std::string LiveResolver::UserName(uint32_t uid) { return NameOf(users_, "/etc/p
 
 std::string LiveResolver::GroupName(uint32_t gid) { return NameOf(groups_, "/etc/group", gid); }
 
+void LiveResolver::FindMounts() {
+  if (unified_) return;
+  Result<std::string> mountinfo = ReadFile("/proc/self/mountinfo");
+  kernel::CgroupMounts mounts = kernel::ParseCgroupMounts(mountinfo.ok() ? mountinfo.value() : "");
+  auto open = [](const std::string& mount) {
+    return Hierarchy{.mount = mount,
+                     .root = UniqueFd(::open(mount.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+                     .paths = {}};
+  };
+  unified_ = open(mounts.unified);
+  memory_ = open(mounts.memory);
+}
+
+std::string LiveResolver::CgroupPath(uint64_t id) {
+  FindMounts();
+  return PathIn(*unified_, id);
+}
+
+std::string LiveResolver::MemcgPath(uint64_t id) {
+  FindMounts();
+  return PathIn(*memory_, id);
+}
+
 // A cgroup's id is the file handle of its directory (FILEID_KERNFS, Linux 5.5), so that it is
 // opened instead of searched for.
-std::string LiveResolver::CgroupPath(uint64_t id) {
+std::string LiveResolver::PathIn(Hierarchy& hierarchy, uint64_t id) {
   constexpr int kFileIdKernfs = 0xfe;
-  auto known = cgroups_.find(id);
-  if (known != cgroups_.end()) return known->second;
-  if (!cgroup_mount_) {
-    cgroup_mount_ = FindCgroupMount();
-    cgroup_root_.Reset(::open(cgroup_mount_->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  }
+  auto known = hierarchy.paths.find(id);
+  if (known != hierarchy.paths.end()) return known->second;
   std::string path = "cgroup:" + std::to_string(id);
   alignas(file_handle) char memory[sizeof(file_handle) + sizeof id] = {};
   auto* handle = reinterpret_cast<file_handle*>(memory);
   handle->handle_bytes = sizeof id;
   handle->handle_type = kFileIdKernfs;
   std::memcpy(handle->f_handle, &id, sizeof id);
-  UniqueFd directory(::open_by_handle_at(cgroup_root_.get(), handle, O_RDONLY | O_CLOEXEC));
+  UniqueFd directory(::open_by_handle_at(hierarchy.root.get(), handle, O_RDONLY | O_CLOEXEC));
   if (!directory.valid()) return path;  // gone; not kept, ids are not used again
   std::string full = PathOf(directory.get());
-  if (full.starts_with(*cgroup_mount_)) {
-    path = full.substr(cgroup_mount_->size());
+  if (full.starts_with(hierarchy.mount)) {
+    path = full.substr(hierarchy.mount.size());
     if (path.empty()) path = "/";
   }
-  return cgroups_[id] = path;
+  return hierarchy.paths[id] = path;
 }
 
 // Both clocks are read each time: a step of the wall clock during a session moves what comes after

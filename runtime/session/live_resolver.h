@@ -24,15 +24,22 @@ class LiveResolver : public events::Resolver {
   std::string UserName(uint32_t uid) override;
   std::string GroupName(uint32_t gid) override;
   std::string CgroupPath(uint64_t id) override;
+  std::string MemcgPath(uint64_t id) override;
   uint64_t WallClock(uint64_t boot_ns) override;
 
  private:
   using Names = std::unordered_map<uint32_t, std::string>;
   bpf::MapStore& store_;
   std::optional<Names> users_, groups_;
-  std::unordered_map<uint64_t, std::string> cgroups_;
-  std::optional<std::string> cgroup_mount_;  // of cgroup v2; empty: there is none
-  UniqueFd cgroup_root_;
+  // One hierarchy of cgroups: its root, and the paths that were asked for.
+  struct Hierarchy {
+    std::string mount;  // empty: there is none
+    UniqueFd root;
+    std::unordered_map<uint64_t, std::string> paths;
+  };
+  static std::string PathIn(Hierarchy& hierarchy, uint64_t id);
+  void FindMounts();
+  std::optional<Hierarchy> unified_, memory_;
 };
 
 }  // namespace memtrace::session

@@ -9,7 +9,8 @@ namespace {
 
 bool IsRunByReader(const plan::Probe& probe) {
   return probe.kind == plan::AttachKind::kBegin || probe.kind == plan::AttachKind::kEnd ||
-         probe.kind == plan::AttachKind::kInterval;
+         probe.kind == plan::AttachKind::kInterval || probe.kind == plan::AttachKind::kIterator ||
+         probe.kind == plan::AttachKind::kSignal;
 }
 
 // Of the script, not one of our own.
@@ -42,6 +43,12 @@ std::string Recipe(const plan::Probe& probe) {
     case plan::AttachKind::kProfile:
       return probe.frequency != 0 ? fmt::format("cpu-clock, {} Hz", probe.frequency)
                                   : "cpu-clock, every " + DurationText(probe.period);
+    case plan::AttachKind::kIterator:
+      return probe.period == 0
+                 ? "run by memtrace over the kernel's list, once"
+                 : "run by memtrace over the kernel's list every " + DurationText(probe.period);
+    case plan::AttachKind::kSignal:
+      return "run by memtrace at SIG" + probe.event;
     case plan::AttachKind::kTracing:
       return "typed, " + probe.event;
   }

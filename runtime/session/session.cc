@@ -1,5 +1,6 @@
 #include "runtime/session/session.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
 #include <utility>
@@ -117,6 +118,7 @@ class Session {
   Result<Done> HandleEvent(const Event& event);
   Result<Done> RunPrograms(plan::AttachKind kind);
   Result<Done> RunInterval(const plan::Probe& probe);
+  Result<Done> RunIterator(const plan::Probe& probe);
   void Drain();
   void HearExit();
   void DrainTo(uint64_t position);
@@ -165,6 +167,10 @@ Result<int> Session::Run(std::string_view object) {
 Result<Done> Session::Prepare() {
   MT_ASSIGN_OR_RETURN(EventLoop loop, EventLoop::Create());
   loop_.emplace(std::move(loop));
+  for (const plan::Probe& probe : plan_.probes) {
+    if (probe.kind != plan::AttachKind::kSignal) continue;
+    MT_RETURN_IF_ERROR(loop_->WatchSignal(static_cast<int>(probe.config)));
+  }
   const ScopeOptions& scope = options_.scope;
   if (std::optional<pid_t> pid = scope.process ? scope.process : scope.tree) {
     MT_ASSIGN_OR_RETURN(process_, OpenProcess(*pid));
@@ -210,13 +216,15 @@ Result<Done> Session::Start() {
   if (options_.scope.tree) SeedTree(plan_, machine_->state);
   size_t attached = 0;
   for (const plan::Probe& probe : plan_.probes) {
-    if (probe.kind == plan::AttachKind::kInterval) {
+    bool is_once = probe.kind == plan::AttachKind::kIterator && probe.period == 0;
+    if (probe.kind == plan::AttachKind::kInterval ||
+        (probe.kind == plan::AttachKind::kIterator && !is_once)) {
       MT_RETURN_IF_ERROR(loop_->AddInterval(probe.period));
       intervals_.push_back(&probe);
     }
     bool is_ours = probe.program == plan_.scope.follow_program;
-    attached +=
-        probe.kind != plan::AttachKind::kBegin && probe.kind != plan::AttachKind::kEnd && !is_ours;
+    attached += probe.kind != plan::AttachKind::kBegin && probe.kind != plan::AttachKind::kEnd &&
+                !is_ours && !is_once;
   }
   if (ring_) MT_RETURN_IF_ERROR(loop_->WatchRing(ring_->fd()));
   if (options_.duration_ns != 0) MT_RETURN_IF_ERROR(loop_->SetDeadline(options_.duration_ns));
@@ -227,7 +235,11 @@ Result<Done> Session::Start() {
   if (options_.verbose) Tell(AttachDetails(plan_, options_.scope));
   if (!options_.quiet && ::isatty(STDERR_FILENO)) Tell(TracingNotice(plan_, options_.scope));
   if (child_) MT_RETURN_IF_ERROR(child_->Release());
-  // A script of begin and end alone has nothing to wait for.
+  for (const plan::Probe& probe : plan_.probes) {
+    bool is_once = probe.kind == plan::AttachKind::kIterator && probe.period == 0;
+    if (is_once) MT_RETURN_IF_ERROR(RunIterator(probe));
+  }
+  // A script of begin, end and iterators alone has nothing to wait for.
   stop_ = attached == 0 && !child_ && options_.duration_ns == 0;
   return Done{};
 }
@@ -267,8 +279,16 @@ Result<Done> Session::HandleEvent(const Event& event) {
   switch (event.wake) {
     case Wake::kRing:
       break;  // every round drains
-    case Wake::kInterval:
-      return RunInterval(*intervals_[event.interval]);
+    case Wake::kInterval: {
+      const plan::Probe& probe = *intervals_[event.interval];
+      return probe.kind == plan::AttachKind::kIterator ? RunIterator(probe) : RunInterval(probe);
+    }
+    case Wake::kSignal:
+      for (const plan::Probe& probe : plan_.probes) {
+        if (probe.kind != plan::AttachKind::kSignal || probe.config != event.interval) continue;
+        MT_RETURN_IF_ERROR(RunInterval(probe));
+      }
+      break;
     case Wake::kChild:
       stop_ |= child_ && child_->Poll();
       break;
@@ -312,6 +332,23 @@ Result<Done> Session::RunInterval(const plan::Probe& probe) {
   if (!program.swaps.empty()) MT_RETURN_IF_ERROR(machine_->store.Swap(program.swaps));
   MT_RETURN_IF_ERROR(
       bpf::RunOnce(machine_->loaded.program_fd(probe.program)).WithContext(probe.name));
+  if (ring_) DrainTo(ring_->produced());
+  return Done{};
+}
+
+// Reads few bytes at a time, which are as many objects, so that their records find room in the
+// ring.
+Result<Done> Session::RunIterator(const plan::Probe& probe) {
+  Result<UniqueFd> iterator =
+      attach::OpenIterator(probe, machine_->loaded.program_fd(probe.program));
+  if (!iterator.ok()) return iterator.error().WithContext(probe.name);
+  char objects[64];
+  while (!ShouldStop()) {
+    ssize_t got = ::read(iterator.value().get(), objects, sizeof objects);
+    if (got < 0 && errno != EAGAIN && errno != EINTR) return Error::FromErrno("read " + probe.name);
+    Drain();
+    if (got == 0) break;
+  }
   if (ring_) DrainTo(ring_->produced());
   return Done{};
 }

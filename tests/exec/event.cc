@@ -261,6 +261,8 @@ Result<std::string> MakeContext(kernel::Kernel& kernel, const plan::Probe& probe
     case plan::AttachKind::kBegin:
     case plan::AttachKind::kEnd:
     case plan::AttachKind::kInterval:
+    case plan::AttachKind::kIterator:
+    case plan::AttachKind::kSignal:
     case plan::AttachKind::kSoftware:
     case plan::AttachKind::kProfile:
       return std::string(1024, '\0');

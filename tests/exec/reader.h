@@ -49,6 +49,7 @@ class Reader : private events::Resolver {
   std::string UserName(uint32_t uid) override { return "user" + std::to_string(uid); }
   std::string GroupName(uint32_t gid) override { return "group" + std::to_string(gid); }
   std::string CgroupPath(uint64_t id) override { return "/cgroup" + std::to_string(id); }
+  std::string MemcgPath(uint64_t id) override { return "/memcg" + std::to_string(id); }
   uint64_t WallClock(uint64_t boot_ns) override { return boot_ns; }
 
   void Act(const plan::Action& action, events::Bytes record);

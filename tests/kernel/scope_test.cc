@@ -3,9 +3,9 @@
 // Every test runs the same workload inside and outside of the scope at once, and counts faults at
 // addresses that both have; only the former may count, and none of them may be missed.
 
-#include <array>
+#include <fstream>
+#include <map>
 #include <string>
-#include <thread>
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/subprocess.h"
+#include "tests/support/outsider.h"
 #include "tests/support/tracer.h"
 
 namespace memtrace::test {
@@ -22,46 +22,6 @@ namespace {
 const std::string kFaults =
     "tracepoint:exceptions:page_fault_user /args.address in 0x100000000000 .. 0x110000000000/ "
     "{ @ = count(); }";
-
-// A workload of ours that nobody asked the tracer to run.
-class Outsider {
- public:
-  explicit Outsider(const std::vector<std::string>& words) {
-    std::array<int, 2> ends;
-    EXPECT_EQ(pipe(ends.data()), 0);
-    pid_ = fork();
-    if (pid_ == 0) {
-      setpgid(0, 0);
-      dup2(ends[1], STDOUT_FILENO);
-      close(ends[0]);
-      close(ends[1]);
-      std::string program = Workload(words[0]);
-      std::vector<char*> argv;
-      for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-      argv.push_back(nullptr);
-      execv(program.c_str(), argv.data());
-      _exit(127);
-    }
-    close(ends[1]);
-    out_ = ends[0];
-  }
-  ~Outsider() {
-    kill(-pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-    close(out_);
-  }
-  pid_t pid() const { return pid_; }
-  // Waits for its first line.
-  void WaitForLine() const {
-    char c = 0;
-    while (read(out_, &c, 1) == 1 && c != '\n') {
-    }
-  }
-
- private:
-  pid_t pid_ = -1;
-  int out_ = -1;
-};
 
 class Scope : public TracerTest {
  protected:
@@ -167,31 +127,35 @@ TEST_F(Scope, KilledTreeLeavesNothing) {
 
 // ---- Memtrace itself --------------------------------------------------------------------------
 
+// Each line is written by a call that the clause would print a line for. Other memtraces may run:
+// this one is known by its number.
 TEST_F(Scope, WhatPrintsDoesNotSeeItsOwnPrinting) {
-  // Each line is written by a call that the clause would print a line for.
-  Trace trace = RunLossless(
+  Tracer tracer = Tracer::Start(
       {.program = "tracepoint:syscalls:sys_enter_write /comm == \"memtrace\" || comm == \"ready\"/ "
-                  "{ printf(\"%s wrote\\n\", comm); }",
+                  "{ printf(\"%s %d\\n\", comm, pid); }",
        .command = "ready 1",
        .options = {"-a"}});
-  EXPECT_LE(trace.Lines("memtrace wrote").size(), 1u)
-      << trace.Describe();  // the child, before exec
-  EXPECT_EQ(trace.Lines("ready wrote").size(), 1u) << trace.Describe();
+  pid_t pid = tracer.pid();
+  Trace trace = tracer.Finish();
+  EXPECT_EQ(trace.exit_status, 0) << trace.Describe();
+  EXPECT_EQ(trace.Lines("memtrace " + std::to_string(pid)).size(), 0u) << trace.Describe();
+  EXPECT_GE(trace.Lines("ready \\d+").size(), 1u) << trace.Describe();
 }
 
 TEST_F(Scope, WhatOnlyCountsSeesMemtraceUnlessItIsExcluded) {
   TraceOptions options{.program =
-                           "tracepoint:syscalls:sys_enter_* { @[comm] = count(); } "
+                           "tracepoint:syscalls:sys_enter_epoll_wait { @[pid] = count(); } "
                            "interval:ms:100 { printf(\"tick\\n\"); }",
                        .command = "ready 1",
                        .options = {"-a"}};
-  Trace seen = RunLossless(options);
-  EXPECT_GT(seen.Keyed("@")["memtrace"], 0u) << seen.Describe();
-  options.options.push_back("--exclude-self");
-  // Its child has the same name until it becomes the command: it does not count as memtrace.
-  options.program = "tracepoint:syscalls:sys_enter_epoll_wait { @[comm] = count(); }";
-  Trace excluded = RunLossless(options);
-  EXPECT_EQ(excluded.Keyed("@").count("memtrace"), 0u) << excluded.Describe();
+  for (bool excluded : {false, true}) {
+    if (excluded) options.options.push_back("--exclude-self");
+    Tracer tracer = Tracer::Start(options);
+    std::string pid = std::to_string(tracer.pid());
+    Trace trace = tracer.Finish();
+    EXPECT_EQ(trace.exit_status, 0) << trace.Describe();
+    EXPECT_EQ(trace.Keyed("@").count(pid), excluded ? 0u : 1u) << trace.Describe();
+  }
 }
 
 // ---- Cgroups ----------------------------------------------------------------------------------
@@ -249,6 +213,29 @@ TEST_F(InCgroups, RootLetsEverythingThrough) {
   Trace trace = RunLossless(
       {.program = kFaults, .command = Command(outers_[0]), .options = {"--cgroup", "/"}});
   EXPECT_GE(trace.Sum("@"), 1009u + 503 + 2003) << trace.Describe();  // others may run
+}
+
+// On v1 each is a memory cgroup; on v2 the inner one has no memory controller of its own.
+TEST_F(InCgroups, MemcgIsTheTasksOwn) {
+  const std::string& outer = outers_[0];
+  bool is_v1 = access((outer + "/memory.usage_in_bytes").c_str(), F_OK) == 0;
+  if (!is_v1) {
+    std::ofstream(outer.substr(0, outer.rfind('/')) + "/cgroup.subtree_control") << "+memory";
+    if (access((outer + "/memory.current").c_str(), F_OK) != 0) {
+      GTEST_SKIP() << "no memory controller can be enabled";
+    }
+  }
+  std::string name = outer.substr(outer.rfind('/'));
+  Trace trace = RunLossless(
+      {.program = "tracepoint:exceptions:page_fault_user "
+                  "/args.address in 0x100000000000 .. 0x110000000000/ { @[memcg] = count(); "
+                  "if (memcg == \"" +
+                  name + "\") { @outer = count(); } }",
+       .command = Command(outer)});
+  std::map<std::string, uint64_t> counts = trace.Keyed("@");
+  EXPECT_EQ(counts[name], is_v1 ? 503u : 1009u + 503) << trace.Describe();
+  EXPECT_EQ(counts[name + "/inner"], is_v1 ? 1009u : 0u) << trace.Describe();
+  EXPECT_EQ(trace.Sum("@outer"), counts[name]) << trace.Describe();
 }
 
 TEST_F(InCgroups, AnUnknownPathIsAnError) {

@@ -44,8 +44,8 @@ struct Trace {
 
 struct TraceOptions {
   std::string program;
-  std::string command;               // for -c: a workload by its name, and arguments; may be empty
-  std::vector<std::string> options;  // before -e
+  std::string command = {};  // for -c: a workload by its name, and arguments; may be empty
+  std::vector<std::string> options = {};  // before -e
   std::chrono::seconds timeout{60};
 };
 

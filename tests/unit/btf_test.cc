@@ -96,10 +96,10 @@ TEST_F(BtfTest, PackedBitfieldLiesWithinItsStruct) {
 }
 
 TEST_F(BtfTest, ForwardDeclarationWithoutDefinitionStaysIncomplete) {
-  types::Type pointer = Member("task_struct", "cgroups").type;
+  types::Type pointer = Member("task_struct", "audit_context").type;
   ASSERT_TRUE(pointer.IsPointer());
   btf().Complete(pointer->target);
-  EXPECT_EQ(pointer->target.Name(), "struct css_set");
+  EXPECT_EQ(pointer->target.Name(), "struct audit_context");
   EXPECT_FALSE(pointer->target->complete);
 }
 

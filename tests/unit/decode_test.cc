@@ -157,6 +157,7 @@ TEST_F(DecodeTest, SymbolsAndNames) {
   EXPECT_EQ(ReadAs<std::string>(AddType(plan, TypeKind::kUserName, 4), Pack(5u)), "user5");
   EXPECT_EQ(ReadAs<std::string>(AddType(plan, TypeKind::kGroupName, 4), Pack(6u)), "group6");
   EXPECT_EQ(ReadAs<std::string>(AddType(plan, TypeKind::kCgroupPath, 8), Pack(7ull)), "/cg7");
+  EXPECT_EQ(ReadAs<std::string>(AddType(plan, TypeKind::kMemcgPath, 8), Pack(7ull)), "/memcg7");
   plan.probe_names = {"begin", "end"};
   plan::Index probe = AddType(plan, TypeKind::kProbeName, 8);
   EXPECT_EQ(ReadAs<std::string>(probe, Pack(1ull)), "end");

@@ -22,6 +22,8 @@ constexpr Lowering kLowerings[] = {
     {.function = Function::kNcpus, .scalar = b::Ncpus},
     {.function = Function::kNumaid, .scalar = b::Numaid},
     {.function = Function::kCgroup, .scalar = b::Cgroup},
+    // Members of curtask again, as a path.
+    {.function = Function::kMemcg, .scalar = b::FirstArgument},
     {.function = Function::kElapsed, .scalar = b::Elapsed},
     {.function = Function::kJiffies, .scalar = b::Jiffies},
     {.function = Function::kCurtask, .scalar = b::Curtask},
@@ -61,6 +63,9 @@ constexpr Lowering kLowerings[] = {
     {.function = Function::kStrcontains, .scalar = b::Strcontains},
     {.function = Function::kKsym, .scalar = b::FirstArgument},
     {.function = Function::kUsym, .store = b::Usym},
+    {.function = Function::kCgroupPath, .scalar = b::FirstArgument},
+    // A constant.
+    {.function = Function::kCgroupid},
     {.function = Function::kKptr, .scalar = b::FirstArgument},
     {.function = Function::kUptr, .scalar = b::FirstArgument},
 };

@@ -13,13 +13,15 @@ namespace {
 // linux/sched.h: TASK_COMM_LEN.
 constexpr uint32_t kCommSize = 16;
 
-// begin, end and interval run in memtrace itself.
+// begin, end, interval, iter and self run in memtrace itself.
 void WarnOfOwnTask(Checker& checker, const Row& row, const CallSyntax& call) {
   for (const probes::Target& target : checker.group().targets) {
     switch (target.provider) {
       case probes::Provider::kBegin:
       case probes::Provider::kEnd:
       case probes::Provider::kInterval:
+      case probes::Provider::kIterator:
+      case probes::Provider::kSelf:
         checker.Warning(
             Code::kOwnTask, call.span,
             fmt::format("{} is memtrace's own in {}", Spelling(row.function), target.name));

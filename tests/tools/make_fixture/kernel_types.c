@@ -97,8 +97,17 @@ struct task_struct {
   unsigned long numa_faults[2][4];
   char names[3][8];
   void (*notify)(struct task_struct *, int);
-  struct css_set *cgroups; /* never defined: stays incomplete */
+  struct css_set *cgroups;
+  struct audit_context *audit_context; /* never defined: stays incomplete */
 };
+
+enum cgroup_subsys_id { cpu_cgrp_id, memory_cgrp_id, CGROUP_SUBSYS_COUNT };
+struct kernfs_node { int count; struct kernfs_node *parent; u64 id; };
+struct cgroup_subsys_state { struct cgroup *cgroup; void *ss; struct cgroup_subsys_state *parent; };
+struct cgroup { struct cgroup_subsys_state self; unsigned long flags; int level; struct kernfs_node *kn; };
+struct css_set { struct cgroup_subsys_state *subsys[CGROUP_SUBSYS_COUNT]; int refcount; struct cgroup *dfl_cgrp; };
+struct seq_file { char *buf; unsigned long size; };
+struct bpf_iter_meta { struct seq_file *seq; u64 session_id, seq_num; };
 
 struct free_area { struct list_head free_list[MIGRATE_TYPES]; unsigned long nr_free; };
 struct zone {
@@ -153,6 +162,13 @@ enum wide_values all_wide;
 dev_t all_devices;
 umode_t all_modes;
 size_t all_sizes;
+
+enum cgroup_subsys_id all_cgroup_subsystems;
+
+/* What iterators give to their programs, and a function whose name begins as theirs do. */
+int bpf_iter_task(struct bpf_iter_meta *meta, struct task_struct *task) { return 0; }
+int bpf_iter_task_vma(struct bpf_iter_meta *meta, struct task_struct *task, struct vm_area_struct *vma) { return 0; }
+int bpf_iter_run_prog(void *prog, void *ctx) { return 0; }
 
 /* A raw tracepoint: the type of its program (no names) and the function that has the names. */
 #define RAW_TRACEPOINT(event, ...)                                    \
