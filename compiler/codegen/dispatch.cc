@@ -75,8 +75,17 @@ llvm::Value* FunctionLowering::ProbeIndex() {
   if (!program_.syscalls.calls.empty()) {
     return ir_.CreateLoad(ir_.getInt64Ty(), FrameField(kFrameProbe));
   }
+  if (program_.names_by_cookie) {
+    llvm::Value* cookie = Call(Helper::get_attach_cookie, {Context()});
+    return ir_.CreateAnd(cookie, Number(UINT32_MAX));
+  }
   MT_CHECK(!program_.probes.empty(), "a program serves at least one probe");
   return Number(program_.probes.front().name_index);
+}
+
+llvm::Value* FunctionLowering::FunctionIndex(uint64_t only) {
+  if (!program_.names_by_cookie) return Number(only);
+  return ir_.CreateLShr(Call(Helper::get_attach_cookie, {Context()}), 32);
 }
 
 }  // namespace memtrace::codegen

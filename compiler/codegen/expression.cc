@@ -298,7 +298,7 @@ llvm::Value* FunctionLowering::IncrementScalar(const sema::Increment& expr) {
 }
 
 llvm::Value* FunctionLowering::ProbeIsCondition(const sema::ProbeIs& expr) {
-  llvm::Value* probe = ProbeIndex();
+  llvm::Value* probe = Scalar(*expr.name);
   llvm::Value* is_one = ir_.getFalse();
   for (uint64_t index : expr.indices) {
     is_one = ir_.CreateOr(is_one, ir_.CreateICmpEQ(probe, Number(index)));

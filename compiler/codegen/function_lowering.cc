@@ -30,6 +30,12 @@ std::string SectionOf(const sema::Program& program) {
     case plan::ProgramType::kTracing:
       kind = "mt/tracing/";
       break;
+    case plan::ProgramType::kKprobe:
+      kind = "mt/kprobe/";
+      break;
+    case plan::ProgramType::kKprobeMulti:
+      kind = "mt/kprobe_multi/";
+      break;
   }
   return std::string(kind) + program.symbol;
 }

@@ -132,6 +132,8 @@ class FunctionLowering {
   llvm::Value* ContextArgument(uint32_t index);
   llvm::Value* Cpu();  // below cpu_slots
   llvm::Value* ProbeIndex();
+  // The same of the function's name: `only` when the program serves one.
+  llvm::Value* FunctionIndex(uint64_t only);
   llvm::Value* StateWord(uint32_t offset);  // a u64 of mt_state
   void CountLoss(plan::LossCause cause, std::string_view subject = {});
   llvm::BasicBlock* NewBlock(const char* name);
@@ -264,6 +266,8 @@ class FunctionLowering {
   // place.cc
   llvm::Value* ContextScalar(const sema::ContextField& field);
   Place ContextPlace(const sema::ContextField& field);
+  Place StructInRegisters(const sema::ContextField& field);
+  llvm::Value* RegisterOrSlot(const sema::ContextField& field, uint32_t slot);
   Place IndexPlace(const sema::Index& expr);
   Place MemberPlace(const sema::Member& expr);
   Place Pointee(const sema::Expr& pointer, uint64_t offset);

@@ -1,6 +1,7 @@
 // Places: fields of the context, and what pointers lead to.
 #include "compiler/base/check.h"
 #include "compiler/codegen/function_lowering.h"
+#include "compiler/kernel/registers.h"
 
 namespace memtrace::codegen {
 
@@ -124,6 +125,35 @@ llvm::Value* FunctionLowering::IndexScalar(const sema::Index& expr) {
 
 // ---- The context ------------------------------------------------------------------------------
 
+// The registers or slots that hold a struct which was passed by value, copied.
+Place FunctionLowering::StructInRegisters(const sema::ContextField& field) {
+  uint32_t slots = (std::max(1u, field.type->size) + 7) / 8;
+  Bytes copy = Temporary(slots * 8);
+  for (uint32_t slot = 0; slot < slots; ++slot) {
+    ir_.CreateStore(RegisterOrSlot(field, slot), Offset(copy.pointer, uint64_t{slot} * 8));
+  }
+  return {.memory = Memory::kBpf, .address = copy.pointer, .alignment = 8};
+}
+
+// 64 bits of the context: of an argument, the `slot`-th 64 of it.
+llvm::Value* FunctionLowering::RegisterOrSlot(const sema::ContextField& field, uint32_t slot) {
+  switch (field.from) {
+    case From::kRegister: {
+      MT_CHECK(field.index + slot < kernel::kArgumentRegisterCount, "arguments lie in registers");
+      return ContextArgument(kernel::kArgumentRegisters[field.index + slot] / 8);
+    }
+    case From::kResult:
+      return slot == 0 ? ContextArgument(kernel::kResultRegister / 8) : Number(0);
+    case From::kArgument:
+    case From::kRecord:
+    case From::kArgumentMember:
+    case From::kSyscallArgument:
+    case From::kStackArgument:
+      break;
+  }
+  return ContextArgument(field.index + slot);
+}
+
 Place FunctionLowering::ContextPlace(const sema::ContextField& field) {
   switch (field.from) {
     case From::kRecord: {
@@ -137,8 +167,16 @@ Place FunctionLowering::ContextPlace(const sema::ContextField& field) {
       llvm::Value* base = ir_.CreatePtrToInt(Context(), ir_.getInt64Ty());
       return {.memory = Memory::kKernel, .address = ir_.CreateAdd(base, offset)};
     }
+    case From::kRegister:
+    case From::kResult:
+      return StructInRegisters(field);
+    case From::kStackArgument: {
+      llvm::Value* stack = ContextArgument(kernel::kStackPointer / 8);
+      return {.memory = Memory::kKernel, .address = ir_.CreateAdd(stack, Number(field.offset))};
+    }
     case From::kArgument:
-      // A string or struct that the argument points to.
+      if (field.type.IsStruct()) return StructInRegisters(field);
+      // A string that the argument points to.
       return {.memory = Memory::kKernel, .address = ContextArgument(field.index)};
     case From::kArgumentMember:
       return {.memory = Memory::kKernel,
@@ -151,7 +189,10 @@ Place FunctionLowering::ContextPlace(const sema::ContextField& field) {
 }
 
 llvm::Value* FunctionLowering::ContextScalar(const sema::ContextField& field) {
-  if (field.from == From::kArgument) return Narrow(ContextArgument(field.index), field.type);
+  if (field.from == From::kArgument || field.from == From::kRegister ||
+      field.from == From::kResult) {
+    return Narrow(RegisterOrSlot(field, 0), field.type);
+  }
   // A number at a __data_loc field is the array's address.
   if (field.is_data_loc) return ContextPlace(field).address;
   return LoadScalar(ContextPlace(field), field.type, field.bit_offset, field.bit_size);

@@ -5,6 +5,7 @@
 #include <linux/bpf.h>
 
 #include "bpf-headers/memtrace/record.h"
+#include "compiler/base/check.h"
 #include "compiler/codegen/function_lowering.h"
 
 namespace memtrace::codegen {
@@ -15,6 +16,25 @@ using plan::LossCause;
 // Odd, with about half of the bits set.
 constexpr uint64_t kMix1 = 0x9e3779b97f4a7c15;
 constexpr uint64_t kMix2 = 0xc2b2ae3d27d4eb4f;
+
+// Frames on top of a kernel stack that are always our own machinery: the program, and what called
+// it (seen on Linux 6.1, 6.12 and 6.18). What may come in addition, such as __traceiter_… where
+// several programs hang on one tracepoint, is known by its name when the stack is printed: frames
+// below the asked-for depth may not be kept in its place, or equal stacks would be different keys.
+uint64_t OwnFrames(plan::ProgramType type) {
+  switch (type) {
+    case plan::ProgramType::kRawTracepoint:
+      return 2;  // bpf_prog_…, bpf_trace_runN
+    case plan::ProgramType::kTracing:
+      return 2;  // bpf_prog_…, bpf_trampoline_…
+    case plan::ProgramType::kTracepoint:
+    case plan::ProgramType::kPerfEvent:
+    case plan::ProgramType::kKprobe:
+    case plan::ProgramType::kKprobeMulti:
+      return 0;  // walked from the registers where the event happened
+  }
+  MT_UNREACHABLE("a program type outside its enum");
+}
 
 }  // namespace
 
@@ -91,7 +111,7 @@ void FunctionLowering::StoreStack(const sema::Call& call, Bytes to) {
   uint32_t depth = std::min<uint32_t>(std::max<uint32_t>(call.type->depth, 1), MT_STACK_DEPTH);
   Bytes entry = Temporary(sizeof(mt_stack_entry));
   llvm::Value* frames = Offset(entry.pointer, offsetof(mt_stack_entry, frames));
-  uint64_t flags = is_user ? BPF_F_USER_STACK : 0;
+  uint64_t flags = is_user ? BPF_F_USER_STACK : OwnFrames(program_.type);
   llvm::Value* length =
       Call(Helper::get_stack, {Context(), frames, Number(depth * 8), Number(flags)});
   llvm::Value* process = Number(0);

@@ -174,14 +174,31 @@ uint32_t Btf::FindId(std::string_view name, BtfKind kind) const {
   std::string key(1, static_cast<char>(kind));
   key += name;
   if (auto found = found_ids_.find(key); found != found_ids_.end()) return found->second;
+  uint32_t result = ScanFor(name, kind);
+  if (result == 0 && base_ != nullptr) result = base_->FindId(name, kind);
+  found_ids_.emplace(std::move(key), result);
+  return result;
+}
+
+uint32_t Btf::ScanFor(std::string_view name, BtfKind kind) const {
+  // A scan takes about a millisecond, the table about ten.
+  constexpr uint32_t kManyScans = 8;
+  if (kind == BtfKind::kFunc && functions_.empty() && ++function_scans_ > kManyScans) {
+    ForEach(kind, [&](uint32_t id, uint32_t text) {
+      functions_.emplace(Text(text), id);
+      return true;
+    });
+  }
+  if (kind == BtfKind::kFunc && !functions_.empty()) {
+    auto found = functions_.find(name);
+    return found == functions_.end() ? 0 : found->second;
+  }
   uint32_t result = 0;
   ForEach(kind, [&](uint32_t id, uint32_t text) {
     if (Text(text) != name) return true;
     result = id;
     return false;
   });
-  if (result == 0 && base_ != nullptr) result = base_->FindId(name, kind);
-  found_ids_.emplace(std::move(key), result);
   return result;
 }
 

@@ -76,7 +76,8 @@ class Btf {
                           Btf* base = nullptr);
 
   // The id of the first type with that name and kind, or 0; a module's own types come before those
-  // of its base. A linear scan; results are remembered.
+  // of its base. A linear scan; results are remembered, and when many functions are asked for their
+  // names are put into a table.
   uint32_t FindId(std::string_view name, BtfKind kind) const;
 
   // types::Type for an id; qualifiers and typedefs are looked through (a bool typedef stays bool, a
@@ -141,6 +142,7 @@ class Btf {
   std::string_view Text(uint32_t offset) const;
   RawType RawAt(size_t offset) const;
   RawType Raw(uint32_t id) const;
+  uint32_t ScanFor(std::string_view name, BtfKind kind) const;
   template <typename Visit>
   void ForEach(BtfKind kind, Visit visit) const;
 
@@ -169,6 +171,8 @@ class Btf {
   std::unordered_map<uint32_t, types::Type> by_id_;
   std::unordered_map<uint32_t, types::TypeInfo*> nominals_;  // structs and unions, by id
   mutable std::unordered_map<std::string, uint32_t> found_ids_;
+  mutable uint32_t function_scans_ = 0;
+  mutable std::unordered_map<std::string_view, uint32_t> functions_;  // own ones, by name
   std::unordered_map<std::string, std::unique_ptr<FoundEnumerator>> enumerators_;
 };
 

@@ -110,10 +110,11 @@ std::string Spelled(const TracepointName& name) { return name.category + ":" + n
 }  // namespace
 
 Roots Roots::Fixture(const std::filesystem::path& root) {
-  return {.sys = root / "sys", .proc = root / "proc", .live = false};
+  return {.sys = root / "sys", .proc = root / "proc", .trials = root / "trials", .live = false};
 }
 
-Kernel::Kernel(Roots roots, types::TypeTable& types) : roots_(std::move(roots)), types_(types) {}
+Kernel::Kernel(Roots roots, types::TypeTable& types)
+    : roots_(std::move(roots)), types_(types), trials_(roots_.sys, roots_.trials) {}
 Kernel::~Kernel() = default;
 
 Result<Btf*> Kernel::LoadBtf() {
@@ -127,6 +128,52 @@ Result<Btf*> Kernel::LoadBtf() {
   }
   btf_ = std::make_unique<Btf>(std::move(btf).value());
   return btf_.get();
+}
+
+Result<Btf*> Kernel::LoadBtf(const std::string& module) {
+  MT_ASSIGN_OR_RETURN(Btf * base, LoadBtf());
+  if (module.empty()) return base;
+  std::unique_ptr<Btf>& loaded = module_btfs_[module];
+  if (loaded) return loaded.get();
+  if (!IsEventName(module)) return Error(ErrorKind::kNotFound, "no module is called " + module);
+  MT_ASSIGN_OR_RETURN(Btf btf, Btf::Open(roots_.sys / "kernel/btf" / module, types_, base));
+  loaded = std::make_unique<Btf>(std::move(btf));
+  return loaded.get();
+}
+
+void Kernel::Complete(types::Type type) {
+  if (btf_) btf_->Complete(type);
+  // Each leaves alone what is not its own.
+  for (auto& [name, btf] : module_btfs_) {
+    if (btf) btf->Complete(type);
+  }
+}
+
+Functions& Kernel::functions() {
+  if (functions_) return *functions_;
+  auto kallsyms = ReadFile(roots_.proc / "kallsyms");
+  std::optional<std::string> traceable;
+  if (auto tracefs = Tracefs(); tracefs.ok()) {
+    auto text = ReadFile(tracefs.value() / "available_filter_functions");
+    if (text.ok() && !text.value().empty()) traceable = std::move(text).value();
+  }
+  functions_ = std::make_unique<Functions>(kallsyms.ok() ? std::move(kallsyms).value() : "",
+                                           std::move(traceable));
+  return *functions_;
+}
+
+bool Kernel::CountsMisses() {
+  auto btf = LoadBtf();
+  if (!btf.ok()) return false;
+  types::Type info = btf.value()->TypeNamed("struct bpf_link_info");
+  for (std::string_view name : {"kprobe_multi", "missed"}) {
+    if (!info || !info.IsStruct()) return false;
+    btf.value()->Complete(info);
+    types::FoundMember found = types::FindMember(info, name);
+    if (!found.found) return false;
+    info = found.member.type;
+  }
+  return true;
 }
 
 Result<std::filesystem::path> Kernel::Tracefs() {

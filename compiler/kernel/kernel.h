@@ -19,7 +19,9 @@
 #include "compiler/base/result.h"
 #include "compiler/kernel/btf.h"
 #include "compiler/kernel/cgroups.h"
+#include "compiler/kernel/functions.h"
 #include "compiler/kernel/tracepoint_format.h"
+#include "compiler/kernel/trials.h"
 #include "compiler/types/type.h"
 
 namespace memtrace::kernel {
@@ -27,10 +29,11 @@ namespace memtrace::kernel {
 struct Roots {
   std::filesystem::path sys = "/sys";
   std::filesystem::path proc = "/proc";
+  std::filesystem::path trials = {};  // a fixture's answers (trials.h)
   bool live =
       true;  // false: a fixture; nothing is mounted and no system call asks the running kernel
 
-  // `root`/sys and `root`/proc of a fixture.
+  // `root`/sys, `root`/proc and `root`/trials of a fixture.
   static Roots Fixture(const std::filesystem::path& root);
 };
 
@@ -53,6 +56,20 @@ class Kernel {
   // has none.
   Result<Btf*> LoadBtf();
 
+  // A module's BTF (sys/kernel/btf/MODULE); an empty name is vmlinux.
+  Result<Btf*> LoadBtf(const std::string& module);
+  // Fills in a struct that came from any of them.
+  void Complete(types::Type type);
+
+  // All functions, by kallsyms and available_filter_functions, read on the first call.
+  Functions& functions();
+  // What the running kernel answers when it is tried.
+  Trials& trials() { return trials_; }
+  // Whether the kernel counts what programs on tracepoints and kprobes miss (since Linux
+  // 3acf8ace6823
+  // ("bpf: Add missed value to kprobe perf link info") and its relatives in v6.7).
+  bool CountsMisses();
+
   // The directory that holds `events/`. On a live machine where tracefs is mounted nowhere it is
   // mounted detached (fsopen, fsmount), so that nothing visible is left behind; the path then goes
   // through /proc/self/fd. kPermission and kNotFound say what is missing in words.
@@ -74,12 +91,15 @@ class Kernel {
   std::string architecture() const;  // "x86_64", "aarch64": of the machine memtrace was built for
 
   // A line such as "CONFIG_KPROBES" of proc/config.gz is not trusted: features are found by trying.
-  // Names of kernel functions and addresses live in runtime/symbols.
+  // Names of addresses live in runtime/symbols.
 
  private:
   Roots roots_;
   types::TypeTable& types_;
+  Trials trials_;
   std::unique_ptr<Btf> btf_;
+  std::map<std::string, std::unique_ptr<Btf>> module_btfs_;
+  std::unique_ptr<Functions> functions_;
   std::optional<std::filesystem::path> tracefs_;
   UniqueFd tracefs_mount_;
   std::optional<std::vector<TracepointName>> tracepoints_;

@@ -155,7 +155,14 @@ struct Action {
   bool closed_window = false;     // kPrintMap, kClear, kZero: of the copy that is not written to
 };
 
-enum class ProgramType : uint8_t { kRawTracepoint, kTracepoint, kPerfEvent, kTracing };
+enum class ProgramType : uint8_t {
+  kRawTracepoint,
+  kTracepoint,
+  kPerfEvent,
+  kTracing,
+  kKprobe,       // its context is the registers (struct pt_regs)
+  kKprobeMulti,  // the same, loaded to be attached to many functions at once
+};
 
 // What a kTracing program hangs on; its BTF id is Program::attach_btf_id.
 enum class TracingTarget : uint8_t {
@@ -172,6 +179,7 @@ struct Program {
   ProgramType type = ProgramType::kRawTracepoint;
   TracingTarget tracing_target = TracingTarget::kNone;
   uint32_t attach_btf_id = 0;  // kTracing: in the BTF of the running kernel
+  std::string attach_module;   // kTracing: of this module's BTF, or (empty) of vmlinux
   Index clause = 0;    // in the script, from 0
   uint32_t line = 0;
   // Maps that are exchanged before this program runs (an interval that prints and clears them).
@@ -191,12 +199,25 @@ enum class AttachKind : uint8_t {
   kTracing,        // what the program was loaded for (Program::tracing_target)
   kIterator,       // read by the reader, once or every `period` ns; `event`: its name
   kSignal,         // run by the reader when it gets signal `config`
+  kKprobe,         // perf kprobe at each of `functions`, `offset` bytes into it
+  kKretprobe,      // the same where they return
+  kKprobeMulti,    // one link for all of `functions`
+  kKretprobeMulti,
 };
 
 // Something cheaper or asked for that was not taken, and why. For -lv, --dump=plan and messages.
 struct Refused {
   std::string what;
   std::string reason;
+};
+
+// A place of the kernel's code that a probe hangs on. Several may belong to one probe of the user's: copies
+// that the compiler made, or functions of one name.
+struct Function {
+  std::string symbol;    // "vfs_read", "xfs:xfs_iget", "do_read.isra.0"
+  uint64_t address = 0;  // of the running kernel; 0: found by the symbol
+  // What bpf_get_attach_cookie() gives: the index of the probe's name, and above 32 bits the function's.
+  uint64_t cookie = 0;
 };
 
 // One attachment of a program.
@@ -211,6 +232,10 @@ struct Probe {
   std::vector<std::string> covers;
   std::vector<Refused> refused;
   bool misses_are_countable = true;  // false: a classic tracepoint on a kernel that counts no misses
+  std::vector<Function> functions;   // kKprobe and its relatives
+  uint64_t offset = 0;               // kKprobe
+  // From a wildcard: what cannot be attached is named and counted, and the others stay.
+  bool may_be_missing = false;
 };
 
 enum class LossCause : uint8_t {
@@ -265,6 +290,14 @@ struct Scope {
   Index follow_program = kNoIndex;     // runs at each fork, attached before all others
 };
 
+// What becomes of a probe that does not exist or cannot be attached.
+enum class MissingProbes : uint8_t {
+  kDefault,  // an error where it was written out, a warning where it is one of a wildcard's
+  kError,
+  kWarn,
+  kIgnore,
+};
+
 struct Config {
   uint32_t max_map_keys = 4096;
   uint32_t max_strlen = 1024;     // bytes of a string with its NUL
@@ -272,6 +305,8 @@ struct Config {
   uint32_t ring_wakeup = 256 << 10;  // unread bytes from which a program wakes the reader
   uint32_t max_stacks = 16384;
   bool print_maps_on_exit = true;
+  uint32_t max_probes = 1024;  // that one wildcard over functions may name
+  MissingProbes missing_probes = MissingProbes::kDefault;
 };
 
 struct Plan {

@@ -32,12 +32,15 @@ MT_WORDS(ValueKind, "scalar", "count", "sum", "min", "max", "avg", "stats", "his
 MT_WORDS(Storage, "state", "state_per_cpu", "hash", "per_cpu_hash");
 MT_WORDS(ActionKind, "printf", "errorf", "time", "print_map", "print_value", "clear", "zero",
          "exit", "join", "cat");
-MT_WORDS(ProgramType, "raw_tracepoint", "tracepoint", "perf_event", "tracing");
+MT_WORDS(ProgramType, "raw_tracepoint", "tracepoint", "perf_event", "tracing", "kprobe",
+         "kprobe_multi");
 MT_WORDS(TracingTarget, "none", "typed_tracepoint", "entry", "exit", "iterator");
 MT_WORDS(AttachKind, "begin", "end", "interval", "raw_tracepoint", "tracepoint", "software",
-         "profile", "tracing", "iterator", "signal");
+         "profile", "tracing", "iterator", "signal", "kprobe", "kretprobe", "kprobe_multi",
+         "kretprobe_multi");
 MT_WORDS(ProcessScope, "all", "process", "tree");
 MT_WORDS(CgroupHierarchy, "none", "unified", "memory");
+MT_WORDS(MissingProbes, "default", "error", "warn", "ignore");
 MT_WORDS(LossCause, "ring_full", "map_full", "read_failed", "truncated", "scratch_busy",
          "stack_failed", "stack_table_full", "stack_collision", "retry", "loop_limit");
 #undef MT_WORDS
@@ -47,13 +50,16 @@ static_assert(Words<Unit>::kAll.size() == static_cast<size_t>(Unit::kPages) + 1)
 static_assert(Words<ValueKind>::kAll.size() == static_cast<size_t>(ValueKind::kLinearHist) + 1);
 static_assert(Words<Storage>::kAll.size() == static_cast<size_t>(Storage::kPerCpuHash) + 1);
 static_assert(Words<ActionKind>::kAll.size() == static_cast<size_t>(ActionKind::kCat) + 1);
-static_assert(Words<ProgramType>::kAll.size() == static_cast<size_t>(ProgramType::kTracing) + 1);
+static_assert(Words<ProgramType>::kAll.size() ==
+              static_cast<size_t>(ProgramType::kKprobeMulti) + 1);
 static_assert(Words<TracingTarget>::kAll.size() ==
               static_cast<size_t>(TracingTarget::kIterator) + 1);
-static_assert(Words<AttachKind>::kAll.size() == static_cast<size_t>(AttachKind::kSignal) + 1);
+static_assert(Words<AttachKind>::kAll.size() ==
+              static_cast<size_t>(AttachKind::kKretprobeMulti) + 1);
 static_assert(Words<ProcessScope>::kAll.size() == static_cast<size_t>(ProcessScope::kTree) + 1);
 static_assert(Words<CgroupHierarchy>::kAll.size() ==
               static_cast<size_t>(CgroupHierarchy::kMemory) + 1);
+static_assert(Words<MissingProbes>::kAll.size() == static_cast<size_t>(MissingProbes::kIgnore) + 1);
 static_assert(Words<LossCause>::kAll.size() == static_cast<size_t>(LossCause::kLoopLimit) + 1);
 
 // ---- The fields of each struct ------------------------------------------------------------------
@@ -155,6 +161,7 @@ void Visit(V& visit, S& program) {
   visit("type", program.type);
   visit("tracing_target", program.tracing_target);
   visit("attach_btf_id", program.attach_btf_id);
+  visit("attach_module", program.attach_module);
   visit("clause", program.clause);
   visit("line", program.line);
   visit("swaps", program.swaps);
@@ -167,6 +174,14 @@ template <typename V, typename S>
 void Visit(V& visit, S& refused) {
   visit("what", refused.what);
   visit("reason", refused.reason);
+}
+
+template <typename V, typename S>
+  requires std::is_same_v<std::remove_const_t<S>, Function>
+void Visit(V& visit, S& function) {
+  visit("symbol", function.symbol);
+  visit("address", function.address);
+  visit("cookie", function.cookie);
 }
 
 template <typename V, typename S>
@@ -183,6 +198,9 @@ void Visit(V& visit, S& probe) {
   visit("covers", probe.covers);
   visit("refused", probe.refused);
   visit("misses_are_countable", probe.misses_are_countable);
+  visit("functions", probe.functions);
+  visit("offset", probe.offset);
+  visit("may_be_missing", probe.may_be_missing);
 }
 
 template <typename V, typename S>
@@ -214,6 +232,8 @@ void Visit(V& visit, S& config) {
   visit("ring_wakeup", config.ring_wakeup);
   visit("max_stacks", config.max_stacks);
   visit("print_maps_on_exit", config.print_maps_on_exit);
+  visit("max_probes", config.max_probes);
+  visit("missing_probes", config.missing_probes);
 }
 
 template <typename V, typename S>

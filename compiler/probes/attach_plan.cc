@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "compiler/kernel/syscalls.h"
+#include "compiler/probes/function_plan.h"
 #include "compiler/probes/iterator.h"
 #include "compiler/probes/raw_fields.h"
 
@@ -46,7 +47,11 @@ class Planner {
  public:
   Planner(const std::vector<Target>& targets, const Usage& usage, kernel::Kernel& kernel,
           diag::Diagnostics& diagnostics)
-      : targets_(targets), usage_(usage), kernel_(kernel), diagnostics_(diagnostics) {}
+      : targets_(targets),
+        usage_(usage),
+        kernel_(kernel),
+        diagnostics_(diagnostics),
+        functions_(targets, usage, kernel, diagnostics, groups_) {}
 
   std::vector<Group> Run() {
     DecideDispatch();
@@ -78,6 +83,11 @@ class Planner {
                         target);
       case Provider::kIterator:
         return AddIterator(target);
+      case Provider::kKprobe:
+      case Provider::kKretprobe:
+      case Provider::kFentry:
+      case Provider::kFexit:
+        return functions_.Add(target);
       case Provider::kUnsupported:
         return;
     }
@@ -327,29 +337,11 @@ class Planner {
     Group& group = GroupFor(std::move(key), target, plan::ProgramType::kTracepoint);
     plan::Probe probe = ProbeOf(target, plan::AttachKind::kTracepoint);
     probe.config = format.value()->id;
-    probe.misses_are_countable = CountsMisses();
+    probe.misses_are_countable = kernel_.CountsMisses();
     probe.refused.push_back(refused_);
     group.targets.push_back(target);
     group.probes.push_back(std::move(probe));
     if (group.fields.empty()) group.fields = std::move(fields);
-  }
-
-  // Since Linux 6.7 what classic tracepoints miss is counted; the same series gave
-  // bpf_link_info.perf_event.kprobe its `missed`, which can be looked for.
-  bool CountsMisses() {
-    if (counts_misses_) return *counts_misses_;
-    counts_misses_ = false;
-    auto btf = kernel_.LoadBtf();
-    if (!btf.ok()) return false;
-    types::Type type = btf.value()->TypeNamed("struct bpf_link_info");
-    for (const char* name : {"perf_event", "kprobe", "missed"}) {
-      if (!type || !type.IsStruct()) return false;
-      btf.value()->Complete(type);
-      types::FoundMember found = types::FindMember(type, name);
-      if (!found.found) return false;
-      type = found.member.type;
-    }
-    return *(counts_misses_ = true);
   }
 
   const std::vector<Target>& targets_;
@@ -357,7 +349,7 @@ class Planner {
   kernel::Kernel& kernel_;
   diag::Diagnostics& diagnostics_;
   std::vector<Group> groups_;
-  std::optional<bool> counts_misses_;
+  FunctionPlanner functions_;
   std::map<std::string, size_t> by_key_;
   Dispatch dispatch_[2];   // sys_exit, sys_enter
   plan::Refused refused_;  // what was tried last for the probe at hand

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ enum class From : uint8_t {
   kArgumentMember,
   kSyscallArgument,  // raw sys_enter: pt_regs at argument 0; `offset` is that of the register in
                      // pt_regs
+  kRegister,         // kprobe: the `index`-th register that arguments are passed in
+  kStackArgument,    // kprobe: `offset` bytes above the stack pointer at a function's entry
+  kResult,           // kretprobe: the register of results
 };
 
 struct Field {
@@ -51,7 +55,10 @@ struct Field {
 struct Usage {
   bool args = false;             // any field of args, or a numbered argument
   std::set<std::string> fields;  // args.NAME
-  bool probe_name = false;       // the `probe` builtin
+  std::set<uint32_t> numbered;   // argN
+  bool retval = false;
+  bool registers = false;   // ctx as the registers of a kprobe
+  bool probe_name = false;  // the `probe` builtin
   bool classic_only = false;
 };
 
@@ -68,11 +75,25 @@ struct Group {
   std::vector<plan::Probe> probes;      // one per attachment; `program` is not set yet
   std::vector<Field> fields;            // what args.NAME may be
   bool has_numbered_arguments = false;  // arg0 … argN are `fields` in order
+  // Kernel functions. Without a prototype (`unknown_arguments` says why) there are arg0 … argN as
+  // plain numbers, but no args.
+  std::string unknown_arguments;
+  std::optional<Field> result;
   plan::TracingTarget tracing_target = plan::TracingTarget::kNone;
   uint32_t attach_btf_id = 0;
+  std::string attach_module;
   std::vector<DispatchedCall> calls;  // not empty: probes[0] is sys_enter or sys_exit
   bool is_sys_enter = false;
+
+  // Programs of kprobes ask the kernel which of their probes it was.
+  bool is_kprobe() const {
+    return type == plan::ProgramType::kKprobe || type == plan::ProgramType::kKprobeMulti;
+  }
+  bool names_by_cookie() const { return is_kprobe() && targets.size() > 1; }
 };
+
+// The N-th argument of a function whose prototype is not known, as a number.
+Field UntypedArgument(uint32_t number, types::TypeTable& types);
 
 // Groups of `targets` in their order. Errors (a format that cannot be read) go to `diagnostics`.
 std::vector<Group> PlanAttach(const std::vector<Target>& targets, const Usage& usage,

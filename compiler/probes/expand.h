@@ -16,6 +16,7 @@ bool ExpandIterator(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target
 bool ExpandSelf(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
 bool ExpandTracepoint(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
 bool ExpandRawTracepoint(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
+bool ExpandFunction(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
 
 // Nanoseconds of "1s" or "99hz"; 0: it is no time, or shorter than anything may run.
 uint64_t PeriodOf(std::string_view text);

@@ -28,7 +28,17 @@ enum class Provider : uint8_t {
   kSoftware,
   kIterator,
   kSelf,
+  kKprobe,
+  kKretprobe,
+  kFentry,
+  kFexit,
   kUnsupported,  // of the language, but not of this version
+};
+
+// A place in the kernel's code.
+struct TargetSymbol {
+  std::string name;      // with the suffix that the compiler gave it
+  uint64_t address = 0;  // 0: not shown to us
 };
 
 // One probe that exists.
@@ -40,11 +50,25 @@ struct Target {
   uint64_t config = 0;          // software: PERF_COUNT_SW_*
   uint64_t period = 0;          // ns, or events
   uint64_t frequency = 0;       // Hz
+  // Functions: the one that was named, the module it lies in (empty: vmlinux), and all symbols that
+  // are it. `partial` names what else the compiler made of it and is not covered.
+  std::string function, module;
+  std::vector<TargetSymbol> symbols;
+  std::vector<std::string> partial;
+  uint64_t offset = 0;
+  bool is_from_wildcard = false;
+};
+
+// What config says about what a spec may name.
+struct ExpandOptions {
+  uint32_t max_probes = 1024;  // of one wildcard over functions
+  plan::MissingProbes missing = plan::MissingProbes::kDefault;
 };
 
 struct ExpandContext {
   kernel::Kernel& kernel;
   diag::Diagnostics& diagnostics;
+  ExpandOptions options = {};
   // Set while the alternatives of a spec are tried: what does not exist is no mistake then.
   bool quiet = false;
 };
@@ -68,6 +92,11 @@ const ProviderRow* FindProvider(std::string_view name);
 // The probes that `spec` names on this kernel: wildcards resolved, the first alternative that
 // exists. Empty when it was optional and nothing fits, or when an error was reported.
 std::vector<Target> Expand(const syntax::ProbeSpec& spec, kernel::Kernel& kernel,
-                           diag::Diagnostics& diagnostics);
+                           diag::Diagnostics& diagnostics, const ExpandOptions& options = {});
+
+// Functions that a wildcard fits, in the order of their names, an entry for each place of a name.
+// An empty module is any, "vmlinux" none.
+std::vector<kernel::FunctionSymbol> MatchFunctions(kernel::Kernel& kernel, std::string_view module,
+                                                   std::string_view function, bool needs_prototype);
 
 }  // namespace memtrace::probes

@@ -98,10 +98,39 @@ const ProviderRow kRows[] = {
             "and clears is printed exactly.",
      .example = "self:signal:USR1 { print(@); } tracepoint:kmem:mm_page_alloc { @ = count(); }",
      .expand = ExpandSelf},
-    Later("kprobe", {"k"}),
-    Later("kretprobe", {"kr"}),
-    Later("fentry", {"f", "kfunc"}),
-    Later("fexit", {"fr", "kretfunc"}),
+    {.provider = Provider::kKprobe,
+     .name = "kprobe",
+     .aliases = {"k"},
+     .signature = "kprobe:FUNCTION, kprobe:MODULE:FUNCTION, kprobe:FUNCTION+OFFSET",
+     .doc =
+         "Runs where a function of the kernel begins; `args` holds its arguments by name, as the "
+         "kernel's BTF declares them. FUNCTION may hold `*`. Attached by fentry, kprobe.multi or "
+         "a kprobe of perf, whichever costs least and works here.",
+     .example = "kprobe:vfs_read { @[comm] = hist(args.count); }",
+     .expand = ExpandFunction},
+    {.provider = Provider::kKretprobe,
+     .name = "kretprobe",
+     .aliases = {"kr"},
+     .signature = "kretprobe:FUNCTION, kretprobe:MODULE:FUNCTION",
+     .doc =
+         "Runs where a function of the kernel returns; `retval` holds what it returns. `args` is "
+         "there where fexit serves it.",
+     .example = "kretprobe:vfs_read { @ = hist(retval); }",
+     .expand = ExpandFunction},
+    {.provider = Provider::kFentry,
+     .name = "fentry",
+     .aliases = {"f", "kfunc"},
+     .signature = "fentry:FUNCTION, fentry:MODULE:FUNCTION",
+     .doc = "As kprobe, always by a trampoline: the cheapest way for a few functions, with `args`.",
+     .example = "fentry:handle_mm_fault { @[comm] = count(); }",
+     .expand = ExpandFunction},
+    {.provider = Provider::kFexit,
+     .name = "fexit",
+     .aliases = {"fr", "kretfunc"},
+     .signature = "fexit:FUNCTION, fexit:MODULE:FUNCTION",
+     .doc = "Runs where a function returns, by a trampoline; both `args` and `retval` are there.",
+     .example = "fexit:vfs_read { @[args.count, retval] = count(); }",
+     .expand = ExpandFunction},
     Later("uprobe", {"u"}),
     Later("uretprobe", {"ur"}),
     Later("usdt", {}),
@@ -209,10 +238,11 @@ bool GlobMatches(std::string_view pattern, std::string_view text) {
 }
 
 std::vector<Target> Expand(const syntax::ProbeSpec& spec, kernel::Kernel& kernel,
-                           diag::Diagnostics& diagnostics) {
+                           diag::Diagnostics& diagnostics, const ExpandOptions& options) {
   std::vector<Target> targets;
   if (spec.parts.empty()) return targets;
-  ExpandContext context{.kernel = kernel, .diagnostics = diagnostics, .quiet = true};
+  ExpandContext context{
+      .kernel = kernel, .diagnostics = diagnostics, .options = options, .quiet = true};
   if (spec.optional) {
     ExpandOne(context, spec, targets);
     return targets;
@@ -225,6 +255,16 @@ std::vector<Target> Expand(const syntax::ProbeSpec& spec, kernel::Kernel& kernel
       if (ExpandOne(context, other, targets)) return targets;
     }
     targets.clear();
+  }
+  bool is_tolerant = options.missing == plan::MissingProbes::kWarn ||
+                     options.missing == plan::MissingProbes::kIgnore;
+  if (is_tolerant && FindProvider(spec.parts[0].text) != nullptr) {
+    if (!ExpandOne(context, spec, targets) && options.missing == plan::MissingProbes::kWarn) {
+      diagnostics.Warning(Code::kLeftOut, spec.span,
+                          fmt::format("{} does not exist on this kernel",
+                                      FullName(*FindProvider(spec.parts[0].text), spec)));
+    }
+    return targets;
   }
   context.quiet = false;
   ExpandOne(context, spec, targets);

@@ -173,6 +173,7 @@ class Builder {
                               .type = program.type,
                               .tracing_target = program.tracing_target,
                               .attach_btf_id = program.attach_btf_id,
+                              .attach_module = program.attach_module,
                               .clause = program.clause,
                               .line = LineOf(program.span),
                               .swaps = {program.swaps.begin(), program.swaps.end()},

@@ -31,9 +31,17 @@ constexpr Setting kSettings[] = {
     {"ring_size", &plan::Config::ring_size, nullptr, 4096, 1u << 30},
     {"ring_wakeup", &plan::Config::ring_wakeup, nullptr, 0, 1u << 30},
     {"max_stacks", &plan::Config::max_stacks, nullptr, 1, 1u << 22},
+    {"max_probes", &plan::Config::max_probes, nullptr, 1, 1u << 20},
     {"print_maps_on_exit", nullptr, &plan::Config::print_maps_on_exit, 0, 1},
 };
 constexpr std::string_view kAttach = "attach";  // --config attach=classic
+
+constexpr std::string_view kMissingProbes = "missing_probes";
+constexpr std::pair<std::string_view, plan::MissingProbes> kMissingWords[] = {
+    {"default", plan::MissingProbes::kDefault},
+    {"error", plan::MissingProbes::kError},
+    {"warn", plan::MissingProbes::kWarn},
+    {"ignore", plan::MissingProbes::kIgnore}};
 
 bool IsValidNumber(const Setting& setting, uint64_t value) {
   bool must_be_power_of_two = setting.number == &plan::Config::ring_size;
@@ -145,7 +153,18 @@ void Checker::SetConfig(std::string_view name, Span span, const std::string& tex
     }
     return;
   }
-  std::vector<std::string_view> names = {kAttach};
+  if (name == kMissingProbes) {
+    auto word = std::find_if(std::begin(kMissingWords), std::end(kMissingWords),
+                             [&](const auto& one) { return one.first == text; });
+    if (word != std::end(kMissingWords)) {
+      config_.missing_probes = word->second;
+    } else {
+      Error(diag::Code::kBadConfig, span, fmt::format("missing_probes can't be `{}`", text))
+          .Note("it is `error`, `warn`, `ignore` or `default`");
+    }
+    return;
+  }
+  std::vector<std::string_view> names = {kAttach, kMissingProbes};
   for (const Setting& setting : kSettings) {
     names.push_back(setting.name);
     if (setting.name != name) continue;
@@ -232,8 +251,10 @@ void Checker::ExpandClauses() {
     usage.classic_only = classic_only_;
     std::vector<probes::Target> targets;
     size_t errors = diagnostics_.error_count();
+    probes::ExpandOptions options{.max_probes = config_.max_probes,
+                                  .missing = config_.missing_probes};
     for (const syntax::ProbeSpec& spec : clause.probes) {
-      for (probes::Target& target : probes::Expand(spec, kernel_, diagnostics_)) {
+      for (probes::Target& target : probes::Expand(spec, kernel_, diagnostics_, options)) {
         bool is_new =
             std::none_of(targets.begin(), targets.end(),
                          [&](const probes::Target& other) { return other.name == target.name; });
@@ -285,7 +306,13 @@ void Checker::FillProbes(Program& program, const probes::Group& group) {
   }
   for (const plan::Probe& probe : group.probes) {
     program.probes.push_back({.probe = probe, .name_index = NameIndex(probe.name)});
+    for (plan::Function& function : program.probes.back().probe.functions) {
+      const probes::Target& target = group.targets[function.cookie];
+      function.cookie = NameIndex(target.name);
+      if (group.names_by_cookie()) function.cookie |= NameIndex(target.function) << 32;
+    }
   }
+  program.names_by_cookie = group.names_by_cookie();
   program.syscalls.is_enter = group.is_sys_enter;
   if (!group.calls.empty()) program.syscalls.compat_status_offset = CompatStatusOffset(kernel_);
   for (const probes::DispatchedCall& call : group.calls) {
@@ -302,6 +329,7 @@ void Checker::CheckProgram(const CheckedClause& clause, size_t index, const prob
       .type = group.type, .clause = static_cast<uint32_t>(index), .span = clause.clause->span};
   program.tracing_target = group.tracing_target;
   program.attach_btf_id = group.attach_btf_id;
+  program.attach_module = group.attach_module;
   if (!group.targets.empty())
     program.symbol = SymbolFor(group.targets[0], product_.programs.size());
   FillProbes(program, group);

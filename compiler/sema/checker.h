@@ -44,6 +44,11 @@ class Checker {
     return program_->probes.empty() ? 0 : program_->probes[0].name_index;
   }
 
+  // The index of a name that events can bear: a probe's or a function's.
+  uint64_t NameIndex(const std::string& name);
+  // The value that a function returns; an error where there is none.
+  Expr* CheckResult(Span span);
+
   template <typename T>
   T* New(ExprKind kind, Span span, Type type) {
     T* node = product_.arena.New<T>();
@@ -172,7 +177,6 @@ class Checker {
   void SetFilters(Program& program);
   void NeedLayoutFor(const Program& program);
   void AddFollowProgram();
-  uint64_t NameIndex(const std::string& name);
   void FinishMaps();
   void CheckMapCount();
   bool FirstReport(diag::Code code, Span span, const std::string& message);
@@ -199,7 +203,7 @@ class Checker {
   Expr* CheckPointerArithmetic(Span span, syntax::BinaryOp op, Expr* left, Expr* right);
   void WarnOfLongLiteral(syntax::BinaryOp op, const Expr& literal, const Expr& other);
   Expr* CompareMemory(Span span, syntax::BinaryOp op, Expr* left, Expr* right);
-  Expr* ProbeIsNamed(Span span, syntax::BinaryOp op, const String& name);
+  Expr* ProbeIsNamed(Span span, syntax::BinaryOp op, const Expr& which, const String& name);
   Expr* NewBinary(Span span, syntax::BinaryOp op, Expr* left, Expr* right, Type type,
                   bool is_signed);
   bool ResultUnit(Span span, syntax::BinaryOp op, const Expr& left, const Expr& right,

@@ -65,7 +65,7 @@ class Dumper {
 
   void DumpProgram(const Program& program) {
     static constexpr std::string_view kTypes[] = {"raw_tracepoint", "tracepoint", "perf_event",
-                                                  "tracing"};
+                                                  "tracing",        "kprobe",     "kprobe_multi"};
     Line("program {} ({})", program.symbol, kTypes[static_cast<size_t>(program.type)]);
     current_ = &program;
     ++depth_;
@@ -83,12 +83,17 @@ class Dumper {
   }
 
   void DumpProbe(const ProbeUse& use) {
-    static constexpr std::string_view kKinds[] = {"begin",          "end",        "interval",
-                                                  "raw_tracepoint", "tracepoint", "software",
-                                                  "profile",        "tracing"};
+    static constexpr std::string_view kKinds[] = {
+        "begin",   "end",     "interval", "raw_tracepoint", "tracepoint",   "software",
+        "profile", "tracing", "iterator", "signal",         "kprobe",       "kretprobe",
+        "kprobe_multi", "kretprobe_multi"};
+    static_assert(std::size(kKinds) == static_cast<size_t>(plan::AttachKind::kKretprobeMulti) + 1);
     std::string text =
         fmt::format("{} by {}", use.probe.name, kKinds[static_cast<size_t>(use.probe.kind)]);
     if (use.probe.kind == plan::AttachKind::kRawTracepoint) text += " " + use.probe.event;
+    if (use.probe.kind == plan::AttachKind::kTracing) text += " " + use.probe.event;
+    for (const plan::Function& function : use.probe.functions) text += " " + function.symbol;
+    if (use.probe.offset != 0) text += fmt::format("+{}", use.probe.offset);
     if (use.probe.period != 0) text += fmt::format(" period {}", use.probe.period);
     if (use.probe.frequency != 0) text += fmt::format(" frequency {}", use.probe.frequency);
     Line("probe {}", text);
@@ -153,6 +158,15 @@ std::string Dumper::FieldText(const ContextField& field) const {
       break;
     case probes::From::kSyscallArgument:
       text = fmt::format("pt_regs +{}", field.offset);
+      break;
+    case probes::From::kRegister:
+      text = fmt::format("register {}", field.index);
+      break;
+    case probes::From::kStackArgument:
+      text = fmt::format("stack +{}", field.offset);
+      break;
+    case probes::From::kResult:
+      text = "result";
       break;
   }
   if (field.is_data_loc) text += field.is_relative_loc ? " rel_loc" : " data_loc";

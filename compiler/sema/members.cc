@@ -26,8 +26,7 @@ void CollectNames(Type type, std::vector<std::string_view>& names) {
 }  // namespace
 
 void Checker::Complete(Type type) {
-  if (!type.IsStruct() || type->complete) return;
-  if (auto btf = kernel_.LoadBtf(); btf.ok()) btf.value()->Complete(type);
+  if (type.IsStruct() && !type->complete) kernel_.Complete(type);
 }
 
 Space Checker::SpaceOf(const Expr& expr) {
@@ -86,6 +85,13 @@ Expr* Checker::CheckArgument(const syntax::Member& member) {
   if (unknown_probes_) return ErrorExpr(member.span);
   for (const probes::Field& field : group_->fields) {
     if (field.name == member.name) return FieldOf(member.span, field);
+  }
+  if (!group_->unknown_arguments.empty()) {
+    Error(Code::kNoArguments, member.span,
+          fmt::format("the arguments of {} are not known", group_->targets[0].name))
+        .Note(group_->unknown_arguments)
+        .Note("arg0 to argN hold them as numbers");
+    return ErrorExpr(member.span);
   }
   ReportNoField(member.name_span, member.name);
   return ErrorExpr(member.span);

@@ -17,7 +17,6 @@ struct OtherName {
   std::string_view note;
 };
 constexpr OtherName kOtherNames[] = {
-    {"func", "it names the function of kprobe and fentry probes, which this version does not have"},
     {"probetype", "the probe's name is `probe`"},
     {"NULL", "the null pointer is 0"},
     {"nullptr", "the null pointer is 0"},
@@ -25,7 +24,7 @@ constexpr OtherName kOtherNames[] = {
     {"curpsinfo", "the current task is `curtask`"},
     {"timestamp", "the time in nanoseconds is `nsecs`"},
     {"walltimestamp", "the time in nanoseconds is `nsecs`"},
-    {"arg", "arguments are args.NAME, or arg0 to argN of a raw tracepoint"},
+    {"arg", "arguments are args.NAME, or arg0 to argN of a raw tracepoint or function"},
 };
 
 }  // namespace
@@ -84,9 +83,20 @@ void Checker::ReportUnknownName(const syntax::Name& name) {
 
 Expr* Checker::CheckNumberedArgument(Span span, uint32_t number) {
   if (unknown_probes_) return ErrorExpr(span);
+  constexpr uint32_t kMostArguments = 32;  // more than any function of the kernel has
+  if (!group_->unknown_arguments.empty() && !group_->result && number < kMostArguments) {
+    return FieldOf(span, probes::UntypedArgument(number, types()));
+  }
+  if (group_->result && !group_->has_numbered_arguments) {
+    Error(Code::kNoArguments, span,
+          fmt::format("arg{} is not known where a function returns", number))
+        .Note("what it returns is retval");
+    return ErrorExpr(span);
+  }
   if (!group_->has_numbered_arguments) {
-    auto builder = Error(Code::kNoArguments, span,
-                         fmt::format("arg{} is only known in rawtracepoint probes", number));
+    auto builder =
+        Error(Code::kNoArguments, span,
+              fmt::format("arg{} is only known in rawtracepoint probes and at functions", number));
     if (!group_->targets.empty() && !group_->targets[0].category.empty()) {
       builder.Note("the fields of this probe are args.NAME");
     }
@@ -100,6 +110,23 @@ Expr* Checker::CheckNumberedArgument(Span span, uint32_t number) {
     return ErrorExpr(span);
   }
   return FieldOf(span, group_->fields[number]);
+}
+
+Expr* Checker::CheckResult(Span span) {
+  if (unknown_probes_) return ErrorExpr(span);
+  if (group_->result) return FieldOf(span, *group_->result);
+  bool is_exit =
+      !group_->targets.empty() && (group_->targets[0].provider == probes::Provider::kKretprobe ||
+                                   group_->targets[0].provider == probes::Provider::kFexit);
+  if (is_exit) {
+    Error(Code::kNoArguments, span, fmt::format("{} returns nothing", group_->targets[0].function));
+    return ErrorExpr(span);
+  }
+  Error(Code::kNoArguments, span, "retval is only known where a function returns")
+      .Note(
+          "that is kretprobe and fexit; a system call's is args.ret of "
+          "tracepoint:syscalls:sys_exit_NAME");
+  return ErrorExpr(span);
 }
 
 // ---- Variables ---------------------------------------------------------------------------------

@@ -304,14 +304,17 @@ Expr* Checker::CheckPointerArithmetic(Span span, BinaryOp op, Expr* left, Expr* 
   return NewBinary(span, op, left, scaled, left->type, false);
 }
 
-Expr* Checker::ProbeIsNamed(Span span, BinaryOp op, const String& name) {
+Expr* Checker::ProbeIsNamed(Span span, BinaryOp op, const Expr& which, const String& name) {
   auto* node = New<ProbeIs>(ExprKind::kProbeIs, span, types().Bool());
   node->negated = op == BinaryOp::kNe;
+  node->name = &which;
+  bool is_function =
+      which.kind == ExprKind::kCall && static_cast<const Call&>(which).function == Function::kFunc;
   bool exists = unknown_probes_;
   for (const CheckedClause& clause : clauses_) {
     for (const probes::Group& group : clause.groups) {
       for (const probes::Target& target : group.targets)
-        exists = exists || target.name == name.value;
+        exists = exists || (is_function ? target.function : target.name) == name.value;
     }
   }
   for (size_t i = 0; i < product_.probe_names.size(); ++i) {
@@ -319,8 +322,10 @@ Expr* Checker::ProbeIsNamed(Span span, BinaryOp op, const String& name) {
   }
   if (!exists) {
     Warning(Code::kNeverTrue, span,
-            fmt::format("no probe of this script is called `{}`", name.value))
-        .Note("names are written out: tracepoint:kmem:mm_page_alloc");
+            fmt::format("no {} of this script is called `{}`", is_function ? "function" : "probe",
+                        name.value))
+        .Note(is_function ? "functions stand without their module"
+                          : "names are written out: tracepoint:kmem:mm_page_alloc");
   }
   return node;
 }
@@ -359,7 +364,7 @@ Expr* Checker::CheckComparison(Span span, BinaryOp op, Expr* left, Expr* right) 
   if (left->type.Is(Kind::kProbeName) || right->type.Is(Kind::kProbeName)) {
     Expr* other = left->type.Is(Kind::kProbeName) ? right : left;
     if (other->kind == ExprKind::kString && IsEquality(op)) {
-      return ProbeIsNamed(span, op, static_cast<String&>(*other));
+      return ProbeIsNamed(span, op, other == right ? *left : *right, static_cast<String&>(*other));
     }
     return OperandError(span, fmt::format("compared by `{}`", Spelling(op)), *left, *right);
   }

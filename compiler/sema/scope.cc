@@ -26,6 +26,10 @@ bool RunsInEvents(const Program& program) {
       case plan::AttachKind::kSoftware:
       case plan::AttachKind::kProfile:
       case plan::AttachKind::kTracing:
+      case plan::AttachKind::kKprobe:
+      case plan::AttachKind::kKretprobe:
+      case plan::AttachKind::kKprobeMulti:
+      case plan::AttachKind::kKretprobeMulti:
         return true;
     }
     return true;

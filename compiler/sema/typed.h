@@ -52,7 +52,7 @@ enum class ExprKind : uint8_t {
   kTupleElement,
   kIncrement,
   kCall,
-  kProbeIs,  // probe == "name": whether the probe's index is one of `indices`
+  kProbeIs,  // probe == "name" or func == "name": whether the index is one of `indices`
 };
 
 struct Expr {
@@ -175,6 +175,7 @@ struct Call : Expr {
 struct ProbeIs : Expr {
   std::vector<uint64_t> indices;
   bool negated;
+  const Expr* name;  // the probe's or the function's, whichever is compared
 };
 
 enum class StmtKind : uint8_t {
@@ -304,6 +305,9 @@ struct Program {
   plan::ProgramType type;
   plan::TracingTarget tracing_target = plan::TracingTarget::kNone;
   uint32_t attach_btf_id = 0;
+  std::string attach_module;
+  // Its probes are told apart by bpf_get_attach_cookie(): several kprobes share the program.
+  bool names_by_cookie = false;
   uint32_t clause;
   Span span;  // of the clause
   std::vector<LocalVariable> variables;

@@ -155,15 +155,23 @@ void ForEachExpr(const syntax::Stmt& stmt, const Visit& visit) {
 
 probes::Usage UsageOf(const syntax::Clause& clause) {
   probes::Usage usage;
-  const Row* probe_row = &Rows()[static_cast<size_t>(Function::kProbe)];
+  auto is_row = [](const Row* row, Function function) {
+    return row == &Rows()[static_cast<size_t>(function)];
+  };
   auto visit = [&](const syntax::Expr& expr) {
     if (expr.kind == syntax::ExprKind::kMember && IsArgs(*As<syntax::Member>(expr).object)) {
       usage.args = true;
       usage.fields.insert(As<syntax::Member>(expr).name);
     } else if (expr.kind == syntax::ExprKind::kName) {
       const std::string& name = As<syntax::Name>(expr).name;
-      if (NumberedArgument(name) >= 0) usage.args = true;
-      if (FindRow(name) == probe_row) usage.probe_name = true;
+      if (int number = NumberedArgument(name); number >= 0) {
+        usage.args = true;
+        usage.numbered.insert(static_cast<uint32_t>(number));
+      }
+      const Row* row = FindRow(name);
+      usage.probe_name |= is_row(row, Function::kProbe);
+      usage.retval |= is_row(row, Function::kRetval);
+      usage.registers |= is_row(row, Function::kCtx);
     }
   };
   if (clause.predicate != nullptr) ForEachExpr(*clause.predicate, visit);

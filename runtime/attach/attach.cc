@@ -1,41 +1,33 @@
 #include "runtime/attach/attach.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include <bpf/bpf.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/attach/kprobe.h"
+#include "runtime/attach/rights.h"
+
 namespace memtrace::attach {
 namespace {
 
-// What would help, behind an error for missing rights.
-std::string RightsForBpf() { return "needs root, or CAP_BPF and CAP_PERFMON"; }
-
-std::string RightsForPerf() {
-  Result<std::string> paranoid = ReadFile("/proc/sys/kernel/perf_event_paranoid");
-  std::string value = paranoid.ok() ? paranoid.value() : "";
-  while (!value.empty() && value.back() == '\n') value.pop_back();
-  // Debian's kernels know a level that refuses perf events to everyone but root, whatever the
-  // capabilities.
-  if (value.size() == 1 && value[0] >= '3')
-    return "needs root while kernel.perf_event_paranoid is " + value;
-  return "needs root, or CAP_PERFMON (kernel.perf_event_paranoid is " + value + ")";
-}
-
-Error Explain(std::string_view step, int error_number, const std::string& rights) {
-  Error error = Error::FromErrno(step, error_number);
-  if (error.kind() != ErrorKind::kPermission) return error;
-  return Error(error.kind(), error.message() + "; " + rights);
-}
+// Links that the kernel waits for are closed by as many threads.
+constexpr size_t kClosingThreads = 8;
 
 Result<UniqueFd> OpenRaw(const char* event, int program_fd) {
   int fd = bpf_raw_tracepoint_open(event, program_fd);
   if (fd >= 0) return UniqueFd(fd);
-  if (fd == -ENOENT) return Error(ErrorKind::kNotFound, "this kernel has no such raw tracepoint");
-  return Explain("open a raw tracepoint", -fd, RightsForBpf());
+  if (fd == -ENOENT && event != nullptr) {
+    return Error(ErrorKind::kNotFound, "this kernel has no such raw tracepoint");
+  }
+  return Explain(event != nullptr ? "open a raw tracepoint" : "attach a typed program", -fd,
+                 RightsForBpf());
 }
 
 // A perf event that runs the program; empty when the CPU is offline. The link keeps the event
@@ -49,21 +41,6 @@ Result<UniqueFd> OpenPerf(const perf_event_attr& attributes, uint32_t cpu, int p
   int link = bpf_link_create(program_fd, event.get(), BPF_PERF_EVENT, nullptr);
   if (link < 0) return Explain("link a program to a perf event", -link, RightsForBpf());
   return UniqueFd(link);
-}
-
-// One event on each of the first `limit` CPUs. A CPU that went offline since the list was read is
-// passed over.
-Result<Done> OpenOnCpus(const perf_event_attr& attributes, const std::vector<uint32_t>& cpus,
-                        size_t limit, int program_fd, std::vector<UniqueFd>& links) {
-  size_t opened = 0;
-  for (uint32_t cpu : cpus) {
-    if (opened == limit) break;
-    MT_ASSIGN_OR_RETURN(UniqueFd link, OpenPerf(attributes, cpu, program_fd));
-    if (!link.valid()) continue;
-    links.push_back(std::move(link));
-    ++opened;
-  }
-  return Done{};
 }
 
 perf_event_attr AttributesOf(const plan::Probe& probe) {
@@ -81,39 +58,210 @@ perf_event_attr AttributesOf(const plan::Probe& probe) {
   return attributes;
 }
 
+Error GivenUp() { return Error(ErrorKind::kBusy, "interrupted while attaching"); }
+
 }  // namespace
 
-void Attachments::Detach() {
-  raw_links_.clear();
-  perf_links_.clear();
-}
+// One course of attaching.
+class Attacher {
+ public:
+  Attacher(const plan::Plan& plan, const bpf::Loaded& loaded,
+           const std::vector<uint32_t>& online_cpus, const Progress& progress)
+      : plan_(plan), loaded_(loaded), cpus_(online_cpus), progress_(progress) {}
 
-static Result<Done> AttachOne(const plan::Probe& probe, int program_fd,
-                              const std::vector<uint32_t>& cpus, std::vector<UniqueFd>& raw_links,
-                              std::vector<UniqueFd>& perf_links) {
-  switch (probe.kind) {
-    case plan::AttachKind::kBegin:
-    case plan::AttachKind::kEnd:
-    case plan::AttachKind::kInterval:
-    case plan::AttachKind::kIterator:
-    case plan::AttachKind::kSignal:
-      return Done{};
-    case plan::AttachKind::kRawTracepoint:
-    case plan::AttachKind::kTracing: {
-      bool is_raw = probe.kind == plan::AttachKind::kRawTracepoint;
-      MT_ASSIGN_OR_RETURN(UniqueFd link,
-                          OpenRaw(is_raw ? probe.event.c_str() : nullptr, program_fd));
-      raw_links.push_back(std::move(link));
+  Result<Attachments> Run() {
+    for (const plan::Probe& probe : plan_.probes) total_ += PlacesOf(probe);
+    for (const plan::Probe& probe : plan_.probes) MT_RETURN_IF_ERROR(AttachProbe(probe));
+    const std::vector<Failure>& failures = result_.failures_;
+    if (result_.empty() && !failures.empty()) {
+      std::string more =
+          failures.size() > 1 ? " and " + std::to_string(failures.size() - 1) + " more" : "";
+      return Error(ErrorKind::kUnsupported,
+                   "attach " + failures[0].name + more + ": " + failures[0].reason);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // Steps of the progress.
+  static size_t PlacesOf(const plan::Probe& probe) {
+    switch (probe.kind) {
+      case plan::AttachKind::kBegin:
+      case plan::AttachKind::kEnd:
+      case plan::AttachKind::kInterval:
+      case plan::AttachKind::kIterator:
+      case plan::AttachKind::kSignal:
+        return 0;
+      case plan::AttachKind::kRawTracepoint:
+      case plan::AttachKind::kTracing:
+      case plan::AttachKind::kTracepoint:
+      case plan::AttachKind::kSoftware:
+      case plan::AttachKind::kProfile:
+      case plan::AttachKind::kKprobeMulti:
+      case plan::AttachKind::kKretprobeMulti:
+        return 1;
+      case plan::AttachKind::kKprobe:
+      case plan::AttachKind::kKretprobe:
+        return probe.functions.size();
+    }
+    MT_UNREACHABLE("an attach kind outside its enum");
+  }
+
+  // False: whoever waits has seen enough.
+  bool Step() { return !progress_ || progress_(done_++, total_); }
+
+  bool MayBeMissing(const plan::Probe& probe) const {
+    switch (plan_.config.missing_probes) {
+      case plan::MissingProbes::kDefault:
+        return probe.may_be_missing;
+      case plan::MissingProbes::kError:
+        return false;
+      case plan::MissingProbes::kWarn:
+      case plan::MissingProbes::kIgnore:
+        return true;
+    }
+    MT_UNREACHABLE("a policy outside its enum");
+  }
+
+  // Takes the link, or the failure where the probe may be missing.
+  Result<Done> Take(const plan::Probe& probe, const std::string& name, Result<UniqueFd> link,
+                    bool is_quick = false) {
+    if (link.ok()) {
+      bool counts = probe.kind == plan::AttachKind::kKprobe ||
+                    probe.kind == plan::AttachKind::kKretprobe ||
+                    probe.kind == plan::AttachKind::kKprobeMulti ||
+                    probe.kind == plan::AttachKind::kKretprobeMulti;
+      result_.links_.push_back({.fd = std::move(link).value(),
+                                .program = probe.program,
+                                .is_quick = is_quick,
+                                .counts_misses = counts});
       return Done{};
     }
-    case plan::AttachKind::kTracepoint:
-      // One event serves all CPUs: a program hangs on the tracepoint itself.
-      return OpenOnCpus(AttributesOf(probe), cpus, 1, program_fd, perf_links);
-    case plan::AttachKind::kSoftware:
-    case plan::AttachKind::kProfile:
-      return OpenOnCpus(AttributesOf(probe), cpus, cpus.size(), program_fd, perf_links);
+    bool is_about_place = link.error().kind() != ErrorKind::kPermission;
+    if (!MayBeMissing(probe) || !is_about_place) return link.error().WithContext("attach " + name);
+    result_.failures_.push_back({.name = name, .reason = link.error().message()});
+    return Done{};
   }
-  MT_UNREACHABLE("an attach kind outside its enum");
+
+  Result<Done> AttachProbe(const plan::Probe& probe) {
+    int program_fd = loaded_.program_fd(probe.program);
+    switch (probe.kind) {
+      case plan::AttachKind::kBegin:
+      case plan::AttachKind::kEnd:
+      case plan::AttachKind::kInterval:
+      case plan::AttachKind::kIterator:
+      case plan::AttachKind::kSignal:
+        return Done{};
+      case plan::AttachKind::kRawTracepoint:
+        if (!Step()) return GivenUp();
+        return Take(probe, probe.name, OpenRaw(probe.event.c_str(), program_fd), true);
+      case plan::AttachKind::kTracing: {
+        if (!Step()) return GivenUp();
+        bool is_quick =
+            plan_.programs[probe.program].tracing_target == plan::TracingTarget::kTypedTracepoint;
+        return Take(probe, probe.name, OpenRaw(nullptr, program_fd), is_quick);
+      }
+      case plan::AttachKind::kTracepoint:
+        // One event serves all CPUs: a program hangs on the tracepoint itself.
+        return AttachOnCpus(probe, 1);
+      case plan::AttachKind::kSoftware:
+      case plan::AttachKind::kProfile:
+        return AttachOnCpus(probe, cpus_.size());
+      case plan::AttachKind::kKprobe:
+      case plan::AttachKind::kKretprobe:
+        return AttachKprobes(probe);
+      case plan::AttachKind::kKprobeMulti:
+      case plan::AttachKind::kKretprobeMulti:
+        return AttachMulti(probe, probe.functions);
+    }
+    MT_UNREACHABLE("an attach kind outside its enum");
+  }
+
+  // One event on each of the first `limit` CPUs. A CPU that went offline since the list was read is
+  // passed over.
+  Result<Done> AttachOnCpus(const plan::Probe& probe, size_t limit) {
+    if (!Step()) return GivenUp();
+    perf_event_attr attributes = AttributesOf(probe);
+    size_t opened = 0;
+    for (uint32_t cpu : cpus_) {
+      if (opened == limit) break;
+      Result<UniqueFd> link = OpenPerf(attributes, cpu, loaded_.program_fd(probe.program));
+      if (link.ok() && !link.value().valid()) continue;
+      MT_RETURN_IF_ERROR(Take(probe, probe.name, std::move(link)));
+      ++opened;
+    }
+    return Done{};
+  }
+
+  Result<Done> AttachKprobes(const plan::Probe& probe) {
+    if (!perf_type_) {
+      MT_ASSIGN_OR_RETURN(perf_type_, KprobePerfType());
+    }
+    for (const plan::Function& function : probe.functions) {
+      if (!Step()) return GivenUp();
+      Result<UniqueFd> link = OpenKprobe(probe, function, *perf_type_, cpus_.front(),
+                                         loaded_.program_fd(probe.program));
+      MT_RETURN_IF_ERROR(Take(probe, probe.name, std::move(link)));
+    }
+    return Done{};
+  }
+
+  // The kernel takes all functions or none and does not say which it minds: halves are tried until
+  // it is known.
+  Result<Done> AttachMulti(const plan::Probe& probe, const std::vector<plan::Function>& functions) {
+    if (!Step()) return GivenUp();
+    bool is_return = probe.kind == plan::AttachKind::kKretprobeMulti;
+    Result<UniqueFd> link =
+        OpenKprobeMulti(functions, is_return, loaded_.program_fd(probe.program));
+    bool is_about_place = !link.ok() && link.error().kind() != ErrorKind::kPermission;
+    if (link.ok() || !is_about_place || functions.size() == 1 || !MayBeMissing(probe)) {
+      std::string name = functions.size() == 1 ? NameOf(probe, functions[0]) : probe.name;
+      return Take(probe, name, std::move(link));
+    }
+    auto middle = functions.begin() + static_cast<ptrdiff_t>(functions.size() / 2);
+    MT_RETURN_IF_ERROR(AttachMulti(probe, {functions.begin(), middle}));
+    return AttachMulti(probe, {middle, functions.end()});
+  }
+
+  // The probe that a cookie stands for.
+  std::string NameOf(const plan::Probe& probe, const plan::Function& function) const {
+    uint64_t index = function.cookie & UINT32_MAX;
+    return index < plan_.probe_names.size() ? plan_.probe_names[index] : probe.name;
+  }
+
+  const plan::Plan& plan_;
+  const bpf::Loaded& loaded_;
+  const std::vector<uint32_t>& cpus_;
+  const Progress& progress_;
+  Attachments result_;
+  std::optional<uint32_t> perf_type_;
+  size_t done_ = 0, total_ = 0;
+};
+
+void Attachments::Detach() {
+  std::stable_partition(links_.begin(), links_.end(),
+                        [](const Link& link) { return link.is_quick; });
+  auto slow =
+      std::find_if(links_.begin(), links_.end(), [](const Link& link) { return !link.is_quick; });
+  std::for_each(links_.begin(), slow, [](Link& link) { link.fd.Reset(); });
+  size_t count = static_cast<size_t>(links_.end() - slow);
+  size_t threads = std::min(count, kClosingThreads);
+  auto close_every = [&](size_t first) {
+    for (size_t i = first; i < count; i += threads) slow[static_cast<ptrdiff_t>(i)].fd.Reset();
+  };
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < threads; ++i) others.emplace_back(close_every, i);
+  if (count > 0) close_every(0);
+  for (std::thread& other : others) other.join();
+  links_.clear();
+}
+
+std::vector<uint64_t> Attachments::Missed(const plan::Plan& plan) const {
+  std::vector<uint64_t> missed(plan.programs.size());
+  for (const Link& link : links_) {
+    if (link.counts_misses) missed[link.program] += MissedByLink(link.fd.get());
+  }
+  return missed;
 }
 
 Result<UniqueFd> OpenIterator(const plan::Probe& probe, int program_fd) {
@@ -134,15 +282,9 @@ Result<UniqueFd> OpenIterator(const plan::Probe& probe, int program_fd) {
 }
 
 Result<Attachments> Attach(const plan::Plan& plan, const bpf::Loaded& loaded,
-                           const std::vector<uint32_t>& online_cpus) {
+                           const std::vector<uint32_t>& online_cpus, const Progress& progress) {
   MT_CHECK(!online_cpus.empty(), "a machine has at least one CPU online");
-  Attachments attached;
-  for (const plan::Probe& probe : plan.probes) {
-    Result<Done> done = AttachOne(probe, loaded.program_fd(probe.program), online_cpus,
-                                  attached.raw_links_, attached.perf_links_);
-    if (!done.ok()) return done.error().WithContext("attach " + probe.name);
-  }
-  return attached;
+  return Attacher(plan, loaded, online_cpus, progress).Run();
 }
 
 }  // namespace memtrace::attach

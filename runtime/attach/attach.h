@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "compiler/base/file.h"
@@ -14,6 +16,15 @@
 
 namespace memtrace::attach {
 
+// A probe that was left out because config.missing_probes allows it.
+struct Failure {
+  std::string name;  // of the probe, or the function
+  std::string reason;
+};
+
+// Called before each place that is attached to; false gives up.
+using Progress = std::function<bool(size_t done, size_t total)>;
+
 // The attachments of one session. Destroying it detaches.
 class Attachments {
  public:
@@ -22,26 +33,35 @@ class Attachments {
   Attachments& operator=(Attachments&&) = default;
   ~Attachments() { Detach(); }
 
-  // Raw tracepoints first (microseconds each), then perf events: the kernel waits about 50 ms for
-  // each classic tracepoint, and events of the others should not go on meanwhile. Events that run
-  // may still end after it.
+  // Raw tracepoints first (microseconds each), then what the kernel waits for, tens of milliseconds
+  // each: events of the others should not go on meanwhile. Events that run may still end after it.
   void Detach();
 
-  bool empty() const { return raw_links_.empty() && perf_links_.empty(); }
+  bool empty() const { return links_.empty(); }
+  const std::vector<Failure>& failures() const { return failures_; }
+
+  // For each program of the plan, what the kernel did not get to it. Ask before Detach.
+  std::vector<uint64_t> Missed(const plan::Plan& plan) const;
 
  private:
-  friend Result<Attachments> Attach(const plan::Plan&, const bpf::Loaded&,
-                                    const std::vector<uint32_t>&);
-  std::vector<UniqueFd> raw_links_;
-  std::vector<UniqueFd> perf_links_;
+  friend class Attacher;
+  struct Link {
+    UniqueFd fd;
+    plan::Index program = 0;
+    bool is_quick = false;  // to close
+    bool counts_misses = false;
+  };
+  std::vector<Link> links_;
+  std::vector<Failure> failures_;
 };
 
 // A file that runs the program of a kIterator probe for each object as it is read; one byte each.
 Result<UniqueFd> OpenIterator(const plan::Probe& probe, int program_fd);
 
 // Attaches every probe, or none: on failure what was attached is detached, and the error says which
-// probe failed and, where rights are missing, which.
+// probe failed and, where rights are missing, which. Probes that may be missing become failures()
+// instead, unless none is left. kBusy: `progress` gave up.
 Result<Attachments> Attach(const plan::Plan& plan, const bpf::Loaded& loaded,
-                           const std::vector<uint32_t>& online_cpus);
+                           const std::vector<uint32_t>& online_cpus, const Progress& progress = {});
 
 }  // namespace memtrace::attach

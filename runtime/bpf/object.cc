@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "compiler/kernel/module_btf.h"
 #include "runtime/bpf/verifier_log.h"
 
 namespace memtrace::bpf {
@@ -50,6 +52,9 @@ bpf_prog_type TypeAtOpen(plan::ProgramType type) {
       return BPF_PROG_TYPE_TRACEPOINT;
     case plan::ProgramType::kPerfEvent:
       return BPF_PROG_TYPE_PERF_EVENT;
+    case plan::ProgramType::kKprobe:
+    case plan::ProgramType::kKprobeMulti:
+      return BPF_PROG_TYPE_KPROBE;
     case plan::ProgramType::kTracing:
       // Until the last moment (TracingHandler): libbpf loads vmlinux BTF when it sees a tracing
       // program.
@@ -91,7 +96,10 @@ class TracingHandler {
     is_registered_ = libbpf_register_prog_handler("mt/tracing+", BPF_PROG_TYPE_RAW_TRACEPOINT,
                                                   static_cast<bpf_attach_type>(0), &options) > 0;
   }
-  ~TracingHandler() { current_ = nullptr; }
+  ~TracingHandler() {
+    current_ = nullptr;
+    modules_.clear();
+  }
 
  private:
   // Called by libbpf right before BPF_PROG_LOAD.
@@ -102,12 +110,20 @@ class TracingHandler {
       if (planned.type != plan::ProgramType::kTracing) return 0;
       options->expected_attach_type = AttachType(planned.tracing_target);
       options->attach_btf_id = planned.attach_btf_id;
+      if (!planned.attach_module.empty()) {
+        // Lives as long as the handler, which outlives the load.
+        auto module = kernel::OpenModuleBtf(planned.attach_module);
+        if (!module.ok()) return -ENOENT;
+        modules_.push_back(std::move(module).value());
+        options->attach_btf_obj_fd = modules_.back().get();
+      }
       return bpf_program__set_type(program, BPF_PROG_TYPE_TRACING);
     }
     return 0;
   }
   static inline const plan::Plan* current_ = nullptr;
   static inline bool is_registered_ = false;
+  static inline std::vector<UniqueFd> modules_;
 };
 
 Result<Done> Configure(const plan::Plan& plan, bpf_object* object) {
@@ -117,6 +133,9 @@ Result<Done> Configure(const plan::Plan& plan, bpf_object* object) {
       return Error(ErrorKind::kInvalid, "the object has no program " + planned.symbol);
     }
     bpf_program__set_type(program, TypeAtOpen(planned.type));
+    if (planned.type == plan::ProgramType::kKprobeMulti) {
+      bpf_program__set_expected_attach_type(program, BPF_TRACE_KPROBE_MULTI);
+    }
   }
   std::string ring(plan::kRingMap), state(plan::kStateSection);
   if (bpf_map* map = bpf_object__find_map_by_name(object, ring.c_str())) {

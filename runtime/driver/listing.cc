@@ -1,6 +1,7 @@
 #include "runtime/driver/listing.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include <fnmatch.h>
@@ -8,12 +9,18 @@
 
 #include <fmt/format.h>
 
+#include "compiler/probes/provider.h"
+
 namespace memtrace::driver {
 namespace {
 
+using probes::Provider;
+
 struct Pattern {
+  std::string provider = "*";
   std::string category = "*";
   std::string event = "*";
+  bool has_category = false;
 };
 
 std::vector<std::string> SplitAtColons(const std::string& text) {
@@ -26,28 +33,106 @@ std::vector<std::string> SplitAtColons(const std::string& text) {
   return parts;
 }
 
-bool NamesTracepoints(const std::string& provider) {
-  return ::strcasecmp(provider.c_str(), "t") == 0 ||
-         ::fnmatch(provider.c_str(), "tracepoint", FNM_CASEFOLD) == 0;
+bool NamesProvider(const std::string& text) {
+  return text.find('*') != std::string::npos || probes::FindProvider(text) != nullptr;
 }
 
-// "tracepoint:kmem:x", "t:kmem:x", "kmem:x", "x".
+// "tracepoint:kmem:x", "t:kmem:x", "kprobe:x", "kmem:x", "x".
 Pattern ReadPattern(const std::string& text) {
   std::vector<std::string> parts = SplitAtColons(text);
-  if (NamesTracepoints(parts.front()) && parts.front() != "*") parts.erase(parts.begin());
-  if (parts.size() == 3) parts.erase(parts.begin());
   Pattern pattern;
-  if (parts.size() >= 2) pattern.category = parts[0];
+  bool has_provider = parts.size() >= 3 || (parts.size() == 2 && NamesProvider(parts.front()));
+  if (has_provider) {
+    const probes::ProviderRow* row = probes::FindProvider(parts.front());
+    pattern.provider = row != nullptr ? std::string(row->name) : parts.front();
+    parts.erase(parts.begin());
+  }
+  pattern.has_category = parts.size() >= 2;
+  if (pattern.has_category) pattern.category = parts[0];
   if (!parts.empty() && !parts.back().empty()) pattern.event = parts.back();
   return pattern;
+}
+
+bool Fits(const std::string& pattern, std::string_view text) {
+  return ::fnmatch(pattern.c_str(), std::string(text).c_str(), FNM_CASEFOLD) == 0;
+}
+
+// "struct file *file", "uint64 count".
+std::string Declared(types::Type type, std::string_view name) {
+  std::string text = type.Name();
+  if (!text.ends_with('*')) text += ' ';
+  return fmt::format("    {}{}\n", text, name);
 }
 
 std::string Fields(const kernel::TracepointFormat& format) {
   std::string text;
   for (const types::Member& member : format.members) {
-    text += fmt::format("    {} {}\n", member.type.Name(), member.name);
+    text += Declared(member.type, member.name);
   }
   return text;
+}
+
+Result<Done> AddTracepoints(kernel::Kernel& kernel, const Pattern& pattern, bool with_arguments,
+                            std::string& list) {
+  MT_ASSIGN_OR_RETURN(const std::vector<kernel::TracepointName>* names, kernel.Tracepoints());
+  for (const kernel::TracepointName& name : *names) {
+    if (!Fits(pattern.category, name.category) || !Fits(pattern.event, name.event)) continue;
+    list += fmt::format("tracepoint:{}:{}\n", name.category, name.event);
+    if (!with_arguments) continue;
+    MT_ASSIGN_OR_RETURN(const kernel::TracepointFormat* format, kernel.Format(name));
+    list += Fields(*format);
+  }
+  return Done{};
+}
+
+// Kinds of probes on functions, and which part of a prototype each has.
+struct FunctionKind {
+  std::string_view name;
+  bool needs_prototype, has_arguments, has_result;
+};
+constexpr std::array<FunctionKind, 4> kFunctionKinds = {{{"kprobe", false, true, false},
+                                                         {"kretprobe", false, false, true},
+                                                         {"fentry", true, true, false},
+                                                         {"fexit", true, true, true}}};
+
+std::string Arguments(kernel::Kernel& kernel, const kernel::FunctionSymbol& function,
+                      const FunctionKind& kind) {
+  auto btf = kernel.LoadBtf(std::string(function.module));
+  auto prototype = btf.ok() ? btf.value()->Prototype(function.name)
+                            : Result<kernel::FunctionPrototype>(btf.error());
+  if (!prototype.ok()) return "    arguments not known: no prototype in BTF\n";
+  std::string text;
+  for (const kernel::FunctionParameter& parameter : prototype.value().parameters) {
+    if (!kind.has_arguments) break;
+    text += Declared(parameter.type, parameter.name);
+  }
+  if (kind.has_result && !prototype.value().result.Is(types::Kind::kVoid)) {
+    text += Declared(prototype.value().result, "retval");
+  }
+  return text;
+}
+
+void AddFunctions(kernel::Kernel& kernel, const Pattern& pattern, bool with_arguments,
+                  const FunctionKind& kind, std::string& list) {
+  std::string module = pattern.has_category ? pattern.category : "";
+  const kernel::FunctionSymbol* last = nullptr;
+  std::vector<kernel::FunctionSymbol> functions =
+      probes::MatchFunctions(kernel, module, pattern.event, kind.needs_prototype);
+  for (const kernel::FunctionSymbol& function : functions) {
+    bool is_same =
+        last != nullptr && last->name == function.name && last->module == function.module;
+    last = &function;
+    if (is_same) continue;
+    list += kind.name;
+    list += ':';
+    if (!function.module.empty()) {
+      list += function.module;
+      list += ':';
+    }
+    list += function.name;
+    list += '\n';
+    if (with_arguments) list += Arguments(kernel, function, kind);
+  }
 }
 
 }  // namespace
@@ -55,15 +140,17 @@ std::string Fields(const kernel::TracepointFormat& format) {
 Result<std::string> ListProbes(kernel::Kernel& kernel, const std::string& text,
                                bool with_arguments) {
   Pattern pattern = ReadPattern(text);
-  MT_ASSIGN_OR_RETURN(const std::vector<kernel::TracepointName>* names, kernel.Tracepoints());
   std::string list;
-  for (const kernel::TracepointName& name : *names) {
-    if (::fnmatch(pattern.category.c_str(), name.category.c_str(), 0) != 0) continue;
-    if (::fnmatch(pattern.event.c_str(), name.event.c_str(), 0) != 0) continue;
-    list += fmt::format("tracepoint:{}:{}\n", name.category, name.event);
-    if (!with_arguments) continue;
-    MT_ASSIGN_OR_RETURN(const kernel::TracepointFormat* format, kernel.Format(name));
-    list += Fields(*format);
+  if (Fits(pattern.provider, "tracepoint")) {
+    Result<Done> added = AddTracepoints(kernel, pattern, with_arguments, list);
+    // Who asks for everything sees what there is.
+    if (!added.ok() && pattern.provider == "tracepoint") return added.error();
+  }
+  for (const FunctionKind& kind : kFunctionKinds) {
+    // Unnamed, each function is shown once.
+    bool is_wanted = pattern.provider == "*" ? kind.name == "kprobe" && !pattern.has_category
+                                             : Fits(pattern.provider, kind.name);
+    if (is_wanted) AddFunctions(kernel, pattern, with_arguments, kind, list);
   }
   return list;
 }

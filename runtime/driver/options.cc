@@ -86,6 +86,11 @@ Result<Done> SetProcess(Options& options, const std::string& value) {
   return Done{};
 }
 
+Result<Done> SetMaxProbes(Options& options, const std::string& value) {
+  options.config.emplace_back("max_probes", value);
+  return Done{};
+}
+
 constexpr Row kRows[] = {
     {'e', "", "PROGRAM", "run this program instead of a file", SetProgram},
     {'c', "", "COMMAND", "run COMMAND and trace it and what it forks; its end ends the tracing",
@@ -116,6 +121,7 @@ constexpr Row kRows[] = {
      SetConfig},
     {0, "duration", "TIME", "stop after TIME: 10s, 250ms, 2m", SetDuration},
     {0, "max-events", "N", "stop after N lines of output from events", SetMaxEvents},
+    {0, "max-probes", "N", "let a wildcard name at most N functions (1024)", SetMaxProbes},
     {0, "strict", "", "exit status 3 when something was lost", SetFlag<&Options::strict>},
     {0, "exit-status", "", "exit with the status of -c COMMAND", SetFlag<&Options::exit_status>},
     {0, "unsafe", "", "allow functions that change the machine", SetFlag<&Options::unsafe>},

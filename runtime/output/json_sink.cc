@@ -1,5 +1,6 @@
 // NDJSON: every call is one object on a line of its own. docs/json.md is the schema.
 #include <cstdint>
+#include <span>
 
 #include "runtime/output/block_writer.h"
 #include "runtime/output/escape.h"
@@ -50,12 +51,14 @@ class JsonWriter {
   }
   void operator()(const events::Stack& stack) {
     out_ += '[';
-    for (size_t i = 0; i < stack.frames.size(); ++i) {
+    std::span<const uint64_t> frames = stack.frames;
+    if (!stack.is_user) frames = symbolizer_.WithoutTracing(stack.frames);
+    for (size_t i = 0; i < frames.size(); ++i) {
       if (i != 0) out_ += ',';
-      Frame(stack.frames[i], stack.process, stack.is_user);
+      Frame(frames[i], stack.process, stack.is_user);
     }
     if (stack.failed || stack.truncated) {
-      if (!stack.frames.empty()) out_ += ',';
+      if (!frames.empty()) out_ += ',';
       out_ += stack.failed ? R"({"error":"no stack"})" : R"({"error":"more frames"})";
     }
     out_ += ']';

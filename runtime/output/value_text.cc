@@ -1,5 +1,7 @@
 #include "runtime/output/value_text.h"
 
+#include <span>
+
 #include "runtime/output/number.h"
 
 namespace memtrace::output {
@@ -27,7 +29,9 @@ class ValueWriter {
   }
   void operator()(const events::Stack& stack) {
     out_ += '\n';
-    for (uint64_t address : stack.frames) {
+    std::span<const uint64_t> frames = stack.frames;
+    if (!stack.is_user) frames = symbolizer_.WithoutTracing(stack.frames);
+    for (uint64_t address : frames) {
       Indent();
       Append(stack.is_user ? symbolizer_.User(stack.process, address)
                            : symbolizer_.Kernel(address));

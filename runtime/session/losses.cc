@@ -134,8 +134,9 @@ std::vector<Loss> GroupLosses(const plan::Plan& plan, const std::vector<uint64_t
   return losses;
 }
 
-std::string LossLine(const std::vector<Loss>& losses) {
-  if (losses.empty()) return "nothing lost";
+std::string LossLine(const std::vector<Loss>& losses, bool counts_misses) {
+  if (losses.empty())
+    return counts_misses ? "nothing lost" : "nothing lost that this kernel counts";
   std::string line = "lost: ";
   for (size_t i = 0; i < losses.size(); ++i) line += (i > 0 ? " · " : "") + losses[i].text;
   return line;

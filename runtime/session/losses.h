@@ -25,6 +25,6 @@ std::vector<Loss> GroupLosses(const plan::Plan& plan, const std::vector<uint64_t
                               const std::vector<uint64_t>& missed);
 
 // "lost: A · B", or "nothing lost".
-std::string LossLine(const std::vector<Loss>& losses);
+std::string LossLine(const std::vector<Loss>& losses, bool counts_misses = true);
 
 }  // namespace memtrace::session

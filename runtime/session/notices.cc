@@ -27,7 +27,7 @@ std::string_view ShortName(const plan::Probe& probe) {
 }
 
 // How it is attached: "raw_tp mm_page_alloc".
-std::string Recipe(const plan::Probe& probe) {
+std::string Recipe(const plan::Plan& plan, const plan::Probe& probe) {
   switch (probe.kind) {
     case plan::AttachKind::kBegin:
     case plan::AttachKind::kEnd:
@@ -50,7 +50,26 @@ std::string Recipe(const plan::Probe& probe) {
     case plan::AttachKind::kSignal:
       return "run by memtrace at SIG" + probe.event;
     case plan::AttachKind::kTracing:
-      return "typed, " + probe.event;
+      switch (plan.programs[probe.program].tracing_target) {
+        case plan::TracingTarget::kEntry:
+          return "fentry " + probe.event;
+        case plan::TracingTarget::kExit:
+          return "fexit " + probe.event;
+        case plan::TracingTarget::kTypedTracepoint:
+        case plan::TracingTarget::kIterator:
+        case plan::TracingTarget::kNone:
+          return "tp_btf " + probe.event;
+      }
+      MT_UNREACHABLE("a tracing target outside its enum");
+    case plan::AttachKind::kKprobe:
+      return "perf kprobe";
+    case plan::AttachKind::kKretprobe:
+      return "perf kretprobe";
+    case plan::AttachKind::kKprobeMulti:
+    case plan::AttachKind::kKretprobeMulti:
+      return fmt::format("{}.multi, {} function{}",
+                         probe.kind == plan::AttachKind::kKprobeMulti ? "kprobe" : "kretprobe",
+                         probe.functions.size(), probe.functions.size() == 1 ? "" : "s");
   }
   MT_UNREACHABLE("an attach kind outside its enum");
 }
@@ -63,12 +82,24 @@ std::string TracingNotice(const plan::Plan& plan, const ScopeOptions& scope) {
   size_t count = 0;
   for (const plan::Probe& probe : plan.probes) {
     if (!IsAttached(plan, probe) || ++count > kShown) continue;
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", ShortName(probe), Recipe(probe));
+    text +=
+        fmt::format("{}{} ({})", text.empty() ? "" : ", ", ShortName(probe), Recipe(plan, probe));
   }
   if (count > kShown) text += fmt::format(" and {} more", count - kShown);
   if (text.empty()) return "";
   std::string only = ScopeText(plan, scope);
   return "tracing " + text + (only.empty() ? "" : ", " + only) + ". Ctrl-C to end.\n";
+}
+
+std::string MissingNotice(const std::vector<attach::Failure>& failures) {
+  constexpr size_t kNamed = 8;
+  std::string text = fmt::format("warning: {} probe{} could not be attached: ", failures.size(),
+                                 failures.size() == 1 ? "" : "s");
+  for (size_t i = 0; i < failures.size() && i < kNamed; ++i) {
+    text += fmt::format("{}{} ({})", i > 0 ? ", " : "", failures[i].name, failures[i].reason);
+  }
+  if (failures.size() > kNamed) text += fmt::format(" and {} more", failures.size() - kNamed);
+  return text + "\n";
 }
 
 std::string AttachDetails(const plan::Plan& plan, const ScopeOptions& scope) {
@@ -80,7 +111,7 @@ std::string AttachDetails(const plan::Plan& plan, const ScopeOptions& scope) {
       text += fmt::format("forks are followed at {}\n", probe.event);
       continue;
     }
-    text += fmt::format("{}: {}\n", probe.name, Recipe(probe));
+    text += fmt::format("{}: {}\n", probe.name, Recipe(plan, probe));
     if (plan.programs[probe.program].excludes_self) text += "  without memtrace's own events\n";
     if (!probe.covers.empty()) text += fmt::format("  serves {}\n", fmt::join(probe.covers, ", "));
     for (const plan::Refused& refused : probe.refused) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/plan/plan.h"
+#include "runtime/attach/attach.h"
 #include "runtime/bpf/run.h"
 #include "runtime/session/scope.h"
 
@@ -14,6 +15,9 @@ namespace memtrace::session {
 // "tracing kmem:mm_page_alloc (raw_tp mm_page_alloc), only process 12. Ctrl-C to end." Empty when
 // nothing is attached.
 std::string TracingNotice(const plan::Plan& plan, const ScopeOptions& scope = {});
+
+// Which probes were left out, named as long as they are few.
+std::string MissingNotice(const std::vector<attach::Failure>& failures);
 
 // -v: one line per attachment, with what was refused, whether misses are counted and what is
 // filtered out; kernel memory planned.

@@ -1,5 +1,6 @@
 #include "runtime/session/session.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
@@ -33,6 +34,9 @@ constexpr int kRingTimeoutMs = 50;
 // A reserved record is written within microseconds, unless the virtual CPU that writes it does not
 // get to run; only a bug of the kernel or of ours takes longer than this.
 constexpr uint64_t kReservedPatienceNs = 5'000'000'000;
+
+// Between two signs of progress at a terminal.
+constexpr uint64_t kProgressPauseNs = 200'000'000;
 
 // Above this much planned memory it is compared with what the machine has; below it is not worth a
 // read.
@@ -112,6 +116,7 @@ class Session {
   Result<Done> Load(std::string_view object);
   Result<Done> Prepare();
   Result<Done> Start();
+  Result<Done> AttachProbes();
   Result<Done> Trace();
   Result<Done> Finish();
 
@@ -141,6 +146,7 @@ class Session {
   std::optional<bpf::Ring> ring_;
   UniqueFd statistics_;
   attach::Attachments attachments_;
+  std::vector<uint64_t> missed_by_links_;      // per program, read before they were closed
   std::vector<const plan::Probe*> intervals_;  // in the order of EventLoop::AddInterval
   bool stop_ = false;
   uint64_t started_ns_ = 0;
@@ -212,8 +218,9 @@ Result<Done> Session::Start() {
 
   pid_t root = options_.scope.tree.value_or(child_ ? child_->pid() : 0);
   MT_RETURN_IF_ERROR(SetScope(plan_, machine_->state, options_.scope, root));
-  MT_ASSIGN_OR_RETURN(attachments_, attach::Attach(plan_, machine_->loaded, options_.online_cpus));
+  MT_RETURN_IF_ERROR(AttachProbes());
   if (options_.scope.tree) SeedTree(plan_, machine_->state);
+  if (ShouldStop()) return Done{};
   size_t attached = 0;
   for (const plan::Probe& probe : plan_.probes) {
     bool is_once = probe.kind == plan::AttachKind::kIterator && probe.period == 0;
@@ -244,6 +251,30 @@ Result<Done> Session::Start() {
   return Done{};
 }
 
+// Hundreds of kprobes take seconds: who waits at a terminal sees how far it is, and may stop it.
+Result<Done> Session::AttachProbes() {
+  bool shows = !options_.quiet && ::isatty(STDERR_FILENO) != 0;
+  uint64_t shown_ns = Now(CLOCK_MONOTONIC);
+  bool is_shown = false;
+  auto progress = [&](size_t done, size_t total) {
+    for (const Event& event : loop_->Wait(0)) stop_ |= event.wake == Wake::kStopSignal;
+    uint64_t now = Now(CLOCK_MONOTONIC);
+    if (shows && now - shown_ns > kProgressPauseNs) {
+      Tell(fmt::format("\rattaching {} of {}…", done, total));
+      is_shown = true;
+      shown_ns = now;
+    }
+    return !stop_;
+  };
+  auto attached = attach::Attach(plan_, machine_->loaded, options_.online_cpus, progress);
+  if (is_shown) Tell("\r\033[K");
+  if (!attached.ok()) return stop_ ? Result<Done>(Done{}) : attached.error();
+  attachments_ = std::move(attached).value();
+  bool is_told = plan_.config.missing_probes != plan::MissingProbes::kIgnore;
+  if (is_told && !attachments_.failures().empty()) Tell(MissingNotice(attachments_.failures()));
+  return Done{};
+}
+
 Result<Done> Session::Trace() {
   while (!ShouldStop()) {
     bool has_more = ring_ && !ring_->Front().empty();
@@ -261,6 +292,7 @@ Result<Done> Session::Finish() {
   EventLoop::LetSignalsKill();
   sink_.Flush();  // nobody should wait for output while perf events are closed
   ended_ns_ = Now(CLOCK_MONOTONIC);
+  missed_by_links_ = attachments_.Missed(plan_);
   attachments_.Detach();
   if (ring_) {
     // exit() and --max-events mean that nothing after them is shown.
@@ -434,6 +466,7 @@ int Session::Report() {
     Result<bpf::ProgramCounters> counter = bpf::ReadCounters(machine_->loaded.program_fd(i));
     counters.push_back(counter.ok() ? counter.value() : bpf::ProgramCounters{});
     missed.push_back(counters.back().missed);
+    if (i < missed_by_links_.size()) missed.back() += missed_by_links_[i];
   }
   std::vector<Loss> losses = GroupLosses(plan_, site_counts, missed);
   for (const Loss& loss : losses) sink_.Lost(loss.cause, loss.subject, loss.count);
@@ -441,7 +474,10 @@ int Session::Report() {
 
   bool is_terminal = ::isatty(STDERR_FILENO) != 0 && !options_.quiet;
   std::string time = is_terminal ? DurationText(ended_ns_ - started_ns_) + " · " : "";
-  if (!losses.empty() || is_terminal) Tell(time + LossLine(losses) + "\n");
+  bool counts_misses =
+      std::all_of(plan_.probes.begin(), plan_.probes.end(),
+                  [](const plan::Probe& probe) { return probe.misses_are_countable; });
+  if (!losses.empty() || is_terminal) Tell(time + LossLine(losses, counts_misses) + "\n");
   if (options_.statistics) Tell(StatisticsLines(plan_, counters));
 
   if (const auto& status = machine_->actions.exit_status(); status && *status != 0) return *status;

@@ -1,5 +1,6 @@
 #include "runtime/symbols/symbolizer.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <map>
@@ -130,6 +131,22 @@ Frame Symbolizer::Kernel(uint64_t address) {
     frame.module = found->module;
   }
   return frame;
+}
+
+std::span<const uint64_t> Symbolizer::WithoutTracing(const std::vector<uint64_t>& frames) {
+  // What runs between an event and a program, by the names that Linux 6.1 to 6.18 give it.
+  static constexpr std::string_view kMachinery[] = {
+      "bpf_prog_",     "bpf_trampoline_", "bpf_trace_run",  "__bpf_trace_",     "__traceiter_",
+      "bpf_get_stack", "trace_call_bpf",  "kprobe_multi_",  "fprobe_",          "ftrace_trampoline",
+      "ftrace_regs_",  "arch_ftrace_",    "kprobe_ftrace_", "__bpf_prog_enter", "bpf_test_run"};
+  size_t own = 0;
+  for (; own < frames.size(); ++own) {
+    std::string symbol = Kernel(frames[own]).symbol;
+    bool is_own = std::any_of(std::begin(kMachinery), std::end(kMachinery),
+                              [&](std::string_view prefix) { return symbol.starts_with(prefix); });
+    if (!is_own) break;
+  }
+  return std::span(frames).subspan(own);
 }
 
 void Symbolizer::NoteProcess(uint32_t process) {

@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace memtrace::symbols {
 
@@ -29,6 +31,10 @@ class Symbolizer {
 
   Frame Kernel(uint64_t address);
   Frame User(uint32_t process, uint64_t address);
+
+  // The frames of a kernel stack without those on top that are machinery of tracing: programs of
+  // BPF, trampolines and what calls them.
+  std::span<const uint64_t> WithoutTracing(const std::vector<uint64_t>& frames);
 
   // Remembers the mappings of a process that may be gone later; cheap when already known.
   void NoteProcess(uint32_t process);

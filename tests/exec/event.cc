@@ -251,6 +251,10 @@ Result<std::string> MakeContext(kernel::Kernel& kernel, const plan::Probe& probe
     name = {.category = event.probe.substr(begin, colon - begin),
             .event = event.probe.substr(colon + 1)};
   }
+  // A function's arguments are all 0.
+  if (probe.kind == plan::AttachKind::kTracing && name.category.empty()) {
+    return std::string(1024, '\0');
+  }
   switch (probe.kind) {
     case plan::AttachKind::kTracepoint:
       return MakeTracepointRecord(kernel, name, event.assignments);
@@ -265,6 +269,10 @@ Result<std::string> MakeContext(kernel::Kernel& kernel, const plan::Probe& probe
     case plan::AttachKind::kSignal:
     case plan::AttachKind::kSoftware:
     case plan::AttachKind::kProfile:
+    case plan::AttachKind::kKprobe:
+    case plan::AttachKind::kKretprobe:
+    case plan::AttachKind::kKprobeMulti:
+    case plan::AttachKind::kKretprobeMulti:
       return std::string(1024, '\0');
   }
   return Invalid("no context is known");

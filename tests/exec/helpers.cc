@@ -14,7 +14,7 @@ namespace memtrace::exec {
 namespace {
 
 // Flags of bpf_get_stack (include/uapi/linux/bpf.h).
-constexpr uint64_t kSkipMask = 0xff, kUserStack = 1 << 8;
+constexpr uint64_t kUserStack = 1 << 8;
 
 Machine& Enter(std::string_view helper) {
   Machine* machine = ThisThread().machine;
@@ -72,6 +72,11 @@ uint64_t Fake_ktime_get_ns() { return Clock("ktime_get_ns"); }
 uint64_t Fake_ktime_get_boot_ns() { return Clock("ktime_get_boot_ns"); }
 uint64_t Fake_ktime_get_coarse_ns() { return Clock("ktime_get_coarse_ns"); }
 uint64_t Fake_ktime_get_tai_ns() { return Clock("ktime_get_tai_ns"); }
+uint64_t Fake_get_attach_cookie(void*) {
+  Enter("get_attach_cookie");
+  return 0;  // programs of one probe only
+}
+
 uint64_t Fake_jiffies64() { return Enter("jiffies64").world().jiffies; }
 uint64_t Fake_get_prandom_u32() {
   return static_cast<uint32_t>(Enter("get_prandom_u32").world().random++);
@@ -115,9 +120,9 @@ uint64_t Fake_get_stack(void*, void* to, uint64_t size, uint64_t flags) {
     return static_cast<uint64_t>(world.stack_error);
   }
   const std::vector<uint64_t>& stack = flags & kUserStack ? world.user_stack : world.kernel_stack;
-  size_t skip = std::min<size_t>(flags & kSkipMask, stack.size());
-  size_t frames = std::min<size_t>(stack.size() - skip, size / sizeof(uint64_t));
-  if (frames != 0) memcpy(to, stack.data() + skip, frames * sizeof(uint64_t));
+  // What is skipped are the frames of BPF itself, which this world does not have.
+  size_t frames = std::min<size_t>(stack.size(), size / sizeof(uint64_t));
+  if (frames != 0) memcpy(to, stack.data(), frames * sizeof(uint64_t));
   return frames * sizeof(uint64_t);
 }
 

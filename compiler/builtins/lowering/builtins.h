@@ -24,6 +24,7 @@ llvm::Value* Jiffies(FunctionLowering& lowering, const Call& call);
 llvm::Value* Curtask(FunctionLowering& lowering, const Call& call);
 llvm::Value* Rand(FunctionLowering& lowering, const Call& call);
 llvm::Value* Probe(FunctionLowering& lowering, const Call& call);
+llvm::Value* Func(FunctionLowering& lowering, const Call& call);
 llvm::Value* Ctx(FunctionLowering& lowering, const Call& call);
 llvm::Value* Usermode(FunctionLowering& lowering, const Call& call);
 llvm::Value* Nsecs(FunctionLowering& lowering, const Call& call);

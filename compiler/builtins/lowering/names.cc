@@ -68,6 +68,10 @@ llvm::Value* Rand(FunctionLowering& lowering, const Call&) {
 
 llvm::Value* Probe(FunctionLowering& lowering, const Call&) { return lowering.ProbeIndex(); }
 
+llvm::Value* Func(FunctionLowering& lowering, const Call& call) {
+  return lowering.FunctionIndex(static_cast<uint64_t>(call.number));
+}
+
 llvm::Value* Ctx(FunctionLowering& lowering, const Call&) {
   return lowering.ir().CreatePtrToInt(lowering.Context(), lowering.ir().getInt64Ty());
 }

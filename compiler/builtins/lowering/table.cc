@@ -29,6 +29,7 @@ constexpr Lowering kLowerings[] = {
     {.function = Function::kCurtask, .scalar = b::Curtask},
     {.function = Function::kRand, .scalar = b::Rand},
     {.function = Function::kProbe, .scalar = b::Probe},
+    {.function = Function::kFunc, .scalar = b::Func},
     {.function = Function::kCtx, .scalar = b::Ctx},
     // A field of the context, which the checker spells out.
     {.function = Function::kRetval},

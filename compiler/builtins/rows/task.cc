@@ -30,6 +30,10 @@ void WarnOfOwnTask(Checker& checker, const Row& row, const CallSyntax& call) {
       case probes::Provider::kTracepoint:
       case probes::Provider::kRawTracepoint:
       case probes::Provider::kSoftware:
+      case probes::Provider::kKprobe:
+      case probes::Provider::kKretprobe:
+      case probes::Provider::kFentry:
+      case probes::Provider::kFexit:
       case probes::Provider::kUnsupported:
         break;
     }
@@ -92,11 +96,24 @@ Expr* CheckPcomm(Checker& checker, const Row&, const CallSyntax& call) {
 
 Expr* CheckProbe(Checker& checker, const Row& row, const CallSyntax& call) {
   types::Type type = checker.types().ProbeName();
-  // A program that uses it serves one probe; but for system calls, which are told apart when they
-  // happen.
-  if (checker.group().calls.empty())
+  // A program that uses it serves one probe; but for system calls and kprobes, which are told apart
+  // when they happen.
+  if (checker.group().calls.empty() && !checker.group().names_by_cookie())
     return checker.ConstantOf(call.span, type, checker.name_index());
   return checker.NewCall(row, call, type);
+}
+
+Expr* CheckFunc(Checker& checker, const Row& row, const CallSyntax& call) {
+  if (checker.has_unknown_probes()) return checker.ErrorExpr(call.span);
+  const std::vector<probes::Target>& targets = checker.group().targets;
+  if (targets.empty() || targets[0].function.empty()) {
+    checker.Error(Code::kNoArguments, call.span, "func is only known in probes on functions")
+        .Note("the probe's name is `probe`");
+    return checker.ErrorExpr(call.span);
+  }
+  Call* node = checker.NewCall(row, call, checker.types().ProbeName());
+  node->number = static_cast<int64_t>(checker.NameIndex(targets[0].function));
+  return node;
 }
 
 Expr* CheckCtx(Checker& checker, const Row& row, const CallSyntax& call) {
@@ -105,9 +122,7 @@ Expr* CheckCtx(Checker& checker, const Row& row, const CallSyntax& call) {
 }
 
 Expr* CheckRetval(Checker& checker, const Row&, const CallSyntax& call) {
-  checker.Error(Code::kNoArguments, call.span, "retval is only known where a function returns")
-      .Note("the result of a system call is args.ret of tracepoint:syscalls:sys_exit_NAME");
-  return checker.ErrorExpr(call.span);
+  return checker.CheckResult(call.span);
 }
 
 Expr* CheckUsermode(Checker& checker, const Row& row, const CallSyntax& call) {
@@ -268,6 +283,13 @@ constinit const Row kProbeRow = {Function::kProbe,
                                  "Full name of the probe that ran, wildcards written out.",
                                  "tracepoint:kmem:mm_page_* { @[probe] = count(); }",
                                  CheckProbe};
+constinit const Row kFuncRow = {
+    Function::kFunc,
+    RowKind::kBuiltin,
+    "string func",
+    "Name of the function that a kprobe, kretprobe, fentry or fexit is on.",
+    "kprobe:vfs_* { @[func] = count(); }",
+    CheckFunc};
 constinit const Row kCtxRow = {Function::kCtx,
                                RowKind::kBuiltin,
                                "void *ctx",
@@ -277,9 +299,10 @@ constinit const Row kCtxRow = {Function::kCtx,
 constinit const Row kRetvalRow = {
     Function::kRetval,
     RowKind::kBuiltin,
-    "int64 retval",
-    "What a function returned. No probe of this version has it: a system call's is args.ret.",
-    "tracepoint:syscalls:sys_exit_brk { @ = hist(args.ret); }",
+    "retval",
+    "What a function returned, in kretprobe and fexit; typed as the kernel declares it. A system "
+    "call's is args.ret.",
+    "kretprobe:vfs_read { @ = hist(retval); }",
     CheckRetval};
 constinit const Row kUsermodeRow = {
     Function::kUsermode,

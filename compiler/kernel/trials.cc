@@ -1,0 +1,122 @@
+#include "compiler/kernel/trials.h"
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <system_error>
+
+#include <linux/bpf.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "compiler/base/file.h"
+#include "compiler/kernel/module_btf.h"
+
+namespace memtrace::kernel {
+namespace {
+
+constexpr char kLicense[] = "GPL";
+
+int Bpf(int command, bpf_attr& attributes) {
+  return static_cast<int>(::syscall(SYS_bpf, command, &attributes, sizeof attributes));
+}
+
+// ENOTSUPP is the kernel's own and has no name in libc.
+std::string NameOfErrno(int number) {
+  constexpr int kNotSupported = 524;
+  if (number == kNotSupported) return "ENOTSUPP";
+  const char* name = strerrorname_np(number);
+  return name != nullptr ? name : "error " + std::to_string(number);
+}
+
+Answer Refused(int number) { return {.works = false, .refusal = NameOfErrno(number)}; }
+
+// A program that returns 0.
+UniqueFd LoadNothing(uint32_t type, uint32_t attach_type, uint32_t btf_id, int btf_fd) {
+  bpf_insn instructions[2] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+                              {.code = BPF_JMP | BPF_EXIT}};
+  bpf_attr attributes;
+  std::memset(&attributes, 0, sizeof attributes);
+  attributes.prog_type = type;
+  attributes.insns = reinterpret_cast<uint64_t>(instructions);
+  attributes.insn_cnt = 2;
+  attributes.license = reinterpret_cast<uint64_t>(kLicense);
+  attributes.expected_attach_type = attach_type;
+  attributes.attach_btf_id = btf_id;
+  attributes.attach_btf_obj_fd = btf_fd < 0 ? 0 : static_cast<uint32_t>(btf_fd);
+  return UniqueFd(Bpf(BPF_PROG_LOAD, attributes));
+}
+
+UniqueFd LoadTyped(const TypedFunction& function) {
+  UniqueFd module;
+  if (!function.module.empty()) {
+    auto opened = OpenModuleBtf(function.module);
+    if (!opened.ok()) {
+      errno = ENOENT;
+      return {};
+    }
+    module = std::move(opened).value();
+  }
+  uint32_t attach_type = function.is_exit ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY;
+  return LoadNothing(BPF_PROG_TYPE_TRACING, attach_type, function.btf_id, module.get());
+}
+
+}  // namespace
+
+Trials::Trials(std::filesystem::path sys, std::filesystem::path fixture)
+    : sys_(std::move(sys)), is_live_(fixture.empty()) {
+  auto text = is_live_ ? Result<std::string>(std::string()) : ReadFile(fixture);
+  std::string_view rest = text.ok() ? std::string_view(text.value()) : std::string_view();
+  while (!rest.empty()) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    size_t colon = line.find(": ");
+    if (colon == line.npos) continue;
+    answers_.emplace(line.substr(0, colon), line.substr(colon + 2));
+  }
+}
+
+Answer Trials::FromFixture(std::string_view question, std::string_view function) const {
+  auto found = answers_.find(std::string(question) + " " + std::string(function));
+  if (found == answers_.end()) found = answers_.find(std::string(question));
+  if (found == answers_.end() || found->second == "ok") return {};
+  return {.works = false, .refusal = found->second};
+}
+
+Answer Trials::LoadsTyped(const TypedFunction& function) {
+  if (!is_live_) return FromFixture("load", function.name);
+  UniqueFd program = LoadTyped(function);
+  return program.valid() ? Answer{} : Refused(errno);
+}
+
+Answer Trials::AttachesTyped(const TypedFunction& function) {
+  if (!is_live_) return FromFixture("attach", function.name);
+  UniqueFd program = LoadTyped(function);
+  if (!program.valid()) return Refused(errno);
+  bpf_attr attributes;
+  std::memset(&attributes, 0, sizeof attributes);
+  attributes.raw_tracepoint.prog_fd = static_cast<uint32_t>(program.get());
+  UniqueFd link(Bpf(BPF_RAW_TRACEPOINT_OPEN, attributes));
+  return link.valid() ? Answer{} : Refused(errno);
+}
+
+Answer Trials::Kprobe() {
+  std::error_code ignored;
+  if (std::filesystem::exists(sys_ / "bus/event_source/devices/kprobe/type", ignored)) return {};
+  return {.works = false, .refusal = "CONFIG_KPROBES"};
+}
+
+Answer Trials::KprobeMulti() {
+  if (!is_live_) return FromFixture("kprobe_multi", "");
+  UniqueFd program = LoadNothing(BPF_PROG_TYPE_KPROBE, BPF_TRACE_KPROBE_MULTI, 0, -1);
+  if (!program.valid()) return Refused(errno);
+  // No functions at all: EINVAL from a kernel that would attach, EOPNOTSUPP from one that cannot.
+  bpf_attr attributes;
+  std::memset(&attributes, 0, sizeof attributes);
+  attributes.link_create.prog_fd = static_cast<uint32_t>(program.get());
+  attributes.link_create.attach_type = BPF_TRACE_KPROBE_MULTI;
+  UniqueFd link(Bpf(BPF_LINK_CREATE, attributes));
+  return link.valid() || errno == EINVAL ? Answer{} : Refused(errno);
+}
+
+}  // namespace memtrace::kernel

@@ -1,0 +1,26 @@
+// What the probes on kernel functions share: looking one up, and saying what is there instead.
+// Private to this folder.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/kernel/kernel.h"
+#include "compiler/probes/provider.h"
+
+namespace memtrace::probes {
+
+// "kprobe" and "kretprobe" against "fentry" and "fexit"; "kprobe" and "fentry" against the others.
+bool IsTyped(Provider provider);
+bool IsExit(Provider provider);
+
+// Why no program can hang on functions by a kprobe or by a trampoline, in words; empty: it can.
+std::string WhyNoKprobes(kernel::Kernel& kernel);
+std::string WhyNoTyped(kernel::Kernel& kernel, const std::string& function,
+                       const std::string& module, bool is_exit);
+
+// "tracepoint:oom:mark_victim", when this kernel has one at the function's moment.
+std::string NearestTracepointOf(kernel::Kernel& kernel, std::string_view function);
+
+}  // namespace memtrace::probes
