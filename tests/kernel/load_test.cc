@@ -14,6 +14,7 @@
 #include "compiler/base/file.h"
 #include "tests/support/exec_case.h"
 #include "tests/support/subprocess.h"
+#include "tests/support/tracer.h"
 
 namespace memtrace::test {
 namespace {
@@ -62,6 +63,10 @@ TEST_P(ExecCase, IsAcceptedByTheVerifier) {
   const TextCase& text_case = GetParam().text_case;
   if (const Section* only = text_case.Find("fixture-only")) {
     GTEST_SKIP() << "only the fixture's kernel has " << only->value;
+  }
+  if (const Section* needs = text_case.Find("needs")) {
+    ASSERT_EQ(needs->value, "kprobes") << GetParam().where;
+    if (!HasKprobes()) GTEST_SKIP() << "this kernel has no kprobes";
   }
   const Section* program = text_case.Find("program");
   ASSERT_NE(program, nullptr) << GetParam().where;

@@ -5,6 +5,7 @@
 //   memory                what pointers point to, one region a line
 //   events                what happens, line by line
 //   fixture-only: WHY     what the program uses is in the fixture's kernel only
+//   needs: kprobes        the load lane skips it where the kernel that runs has none
 //
 // `args` takes --config NAME=VALUE, --raw, --unsafe and the script's own words. How the sections
 // are written is in tests/exec/event.h.
@@ -18,7 +19,8 @@
 
 namespace memtrace::test {
 
-inline constexpr std::string_view kExecSections[] = {"world", "memory", "events", "fixture-only"};
+inline constexpr std::string_view kExecSections[] = {"world", "memory", "events", "fixture-only",
+                                                    "needs"};
 
 struct ExecArguments {
   std::vector<std::string> options;  // memtrace's

@@ -272,6 +272,8 @@ uint64_t Tracer::VoluntarySwitches() const {
 
 Trace RunTracer(const TraceOptions& options) { return Tracer::Start(options).Finish(); }
 
+bool HasKprobes() { return access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0; }
+
 std::string Workload(std::string_view name) {
   return MT_BUILD_DIR "/workloads/" + std::string(name);
 }

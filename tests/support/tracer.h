@@ -83,6 +83,9 @@ class Tracer {
 // Start and Finish.
 Trace RunTracer(const TraceOptions& options);
 
+// Whether the kernel that runs was built with kprobes.
+bool HasKprobes();
+
 // The path of a workload.
 std::string Workload(std::string_view name);
 

@@ -3,9 +3,9 @@
 // Reads N times SIZE bytes from /dev/zero, all of them in one read(2) each: vfs_read(file "zero",
 // buf, count SIZE) = SIZE. Prints `reads N`.
 
-#include <fcntl.h>
-
 #include "workload.h"
+
+#include <fcntl.h>
 
 int main(int argc, char** argv) {
   if (argc != 3) Usage("reader N SIZE");
