@@ -21,6 +21,23 @@ uint32_t RoundUp(uint32_t value, uint32_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
+// Whether all calls of one run of a program give the same: a program neither changes its CPU nor
+// its task. LLVM then makes one call of several, and none of those whose result nobody needs.
+bool StaysTheSame(Helper helper) {
+  switch (helper) {
+    case Helper::get_smp_processor_id:
+    case Helper::get_current_pid_tgid:
+    case Helper::get_current_uid_gid:
+    case Helper::get_current_task:
+    case Helper::get_current_task_btf:
+    case Helper::get_numa_node_id:
+    case Helper::get_current_cgroup_id:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 ModuleBuilder::ModuleBuilder(const sema::TypedProgram& program, const plan::Plan& plan,
@@ -57,6 +74,11 @@ llvm::Function* ModuleBuilder::Declaration(Helper helper) {
   function = llvm::Function::Create(
       llvm::FunctionType::get(type_of(info.result), parameters, /*isVarArg=*/false),
       llvm::GlobalValue::ExternalLinkage, llvm::StringRef(info.symbol), module_);
+  if (StaysTheSame(helper)) {
+    function->setDoesNotAccessMemory();
+    function->setDoesNotThrow();
+    function->setWillReturn();
+  }
   return function;
 }
 
