@@ -214,6 +214,12 @@ llvm::Value* FunctionLowering::Opaque(llvm::Value* value) {
   return ir_.CreateCall(type, barrier, {value});
 }
 
+void FunctionLowering::KeepApart(uint64_t number) {
+  auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getInt64Ty()}, false);
+  auto* mark = llvm::InlineAsm::get(type, "", "i", /*hasSideEffects=*/true);
+  ir_.CreateCall(type, mark, {Number(number)});
+}
+
 void FunctionLowering::SetLocation(diag::Span span) {
   line_ = module_.LineOf(span);
   ir_.SetCurrentDebugLocation(module_.debug().Location(span, here_.scope));

@@ -91,6 +91,8 @@ class FunctionLowering {
                   Padding padding);
   // `value`, of which LLVM no longer knows anything: what is masked afterwards stays masked.
   llvm::Value* Opaque(llvm::Value* value);
+  // A mark without code: two branches that end in different numbers are not made one.
+  void KeepApart(uint64_t number);
 
   // ---- Strings (string.cc) ----
   llvm::Value* BytesEqual(Bytes left, Bytes right, uint32_t size);      // i1

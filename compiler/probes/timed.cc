@@ -26,6 +26,9 @@ constexpr TimeUnit kTimeUnits[] = {
 // anyway.
 constexpr uint64_t kShortestPeriod = 10'000;
 
+// Ten years: the kernel's timers take nanoseconds of 63 bits.
+constexpr uint64_t kLongestPeriod = 315'360'000'000'000'000;
+
 const TimeUnit* FindTimeUnit(std::string_view name) {
   for (const TimeUnit& unit : kTimeUnits) {
     if (unit.name == name) return &unit;
@@ -46,7 +49,7 @@ struct Timing {
 
 Timing TimingOf(const TimeUnit& unit, uint64_t count) {
   if (unit.nanoseconds == 0) return {.frequency = count};
-  if (count > UINT64_MAX / unit.nanoseconds) return {};
+  if (count > kLongestPeriod / unit.nanoseconds) return {.period = UINT64_MAX};
   return {.period = count * unit.nanoseconds};
 }
 
@@ -76,6 +79,10 @@ bool AddTimed(ExpandContext& context, const syntax::ProbeSpec& spec, const Provi
   if (period < kShortestPeriod) {
     return ReportForm(context, spec, row,
                       fmt::format("{} runs at most every 10us", FullName(row, spec)));
+  }
+  if (period > kLongestPeriod) {
+    return ReportForm(context, spec, row,
+                      fmt::format("{} runs at least every ten years", FullName(row, spec)));
   }
   targets.push_back({.provider = row.provider,
                      .span = spec.span,

@@ -217,7 +217,9 @@ void Checker::ReadConfig() {
     }
     SetConfig(item.name, item.name_span, text);
   }
-  for (const auto& [name, value] : options_.config) SetConfig(name, Span{}, value);
+  for (const ConfigOption& option : options_.config) {
+    SetConfig(option.name, option.span, option.value);
+  }
 }
 
 void Checker::DeclareMaps() {

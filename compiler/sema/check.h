@@ -15,10 +15,16 @@
 
 namespace memtrace::sema {
 
+// --config name=value. `span` is where a diagnostic about it points.
+struct ConfigOption {
+  std::string name;
+  std::string value;
+  diag::Span span = {};
+};
+
 struct CheckOptions {
   std::vector<std::string> positional;  // $1, $2, …
-  std::vector<std::pair<std::string, std::string>>
-      config;  // --config name=value; wins over the script's
+  std::vector<ConfigOption> config;     // wins over the script's
   bool allow_unsafe = false;
   // Serve tracepoints by their classic perf event even where a raw one would do (--config
   // attach=classic).

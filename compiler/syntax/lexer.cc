@@ -64,7 +64,8 @@ class Lexer {
           .Note("is this a text file?");
       at_ = text_.size();
     }
-    if (text_.starts_with("#!")) SkipLine();
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // the byte order mark of some editors
+    if (text_.substr(at_).starts_with("#!")) SkipLine();
     while (SkipBlanks(), at_ < text_.size()) {
       if (mode_ == Mode::kOutside) {
         LexOutside();

@@ -48,7 +48,7 @@ class Invocation {
 
  private:
   Result<Done> ReadScript();
-  sema::CheckOptions CheckOptions() const;
+  sema::CheckOptions CheckOptions();
   Result<Done> FindScope();
   void PrintDiagnostics() const;
   int Dump();
@@ -90,10 +90,13 @@ Result<Done> Invocation::ReadScript() {
   return Done{};
 }
 
-sema::CheckOptions Invocation::CheckOptions() const {
+sema::CheckOptions Invocation::CheckOptions() {
   sema::CheckOptions options;
   options.positional = options_.positional;
-  options.config = options_.config;
+  for (const auto& [name, value] : options_.config) {
+    diag::Span text = sources_.Add("--config", name + "=" + value);
+    options.config.push_back({.name = name, .value = value, .span = text});
+  }
   options.allow_unsafe = options_.unsafe;
   if (scope_.process) options.processes = plan::ProcessScope::kProcess;
   if (scope_.tree || scope_.command_tree) options.processes = plan::ProcessScope::kTree;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kTop = "top", kDiv = "div", kBy = "by", kDesc = "desc";
 constexpr int64_t kMaxTop = 1 << 24;
+constexpr uint64_t kMaxExitStatus = 255;  // exit(3) keeps no more
 
 bool CheckNotYet(Checker& checker, const CallSyntax& call) {
   for (std::string_view name : {kBy, kDesc}) {
@@ -105,6 +106,12 @@ Expr* CheckExit(Checker& checker, const Row& row, const CallSyntax& call) {
   types::Type type = checker.types().Int64();
   Expr* status = arguments.empty() ? checker.ConstantOf(call.span, type, 0)
                                    : checker.CheckInteger(*arguments[0], "the status of exit()");
+  if (status->kind == ExprKind::kConstant &&
+      static_cast<const Constant*>(status)->bits > kMaxExitStatus) {
+    checker.Error(Code::kOutOfRange, arguments[0]->span,
+                  fmt::format("an exit status is from 0 to {}", kMaxExitStatus));
+    return checker.ErrorExpr(call.span);
+  }
   Call* node = checker.NewCall(row, call, checker.types().None());
   node->arguments.push_back(checker.Convert(status, type));
   node->action =
