@@ -30,6 +30,7 @@ bool IsIterator(kernel::Btf& btf, std::string_view name) {
   if (!prototype.ok() || IsOfOneMap(name)) return false;
   const auto& parameters = prototype.value().parameters;
   return parameters.size() > 1 && parameters[0].type.IsPointer() &&
+         parameters[1].type.IsPointer() &&
          parameters[0].type->target.Name() == "struct bpf_iter_meta";
 }
 

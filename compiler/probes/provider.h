@@ -94,6 +94,9 @@ const ProviderRow* FindProvider(std::string_view name);
 std::vector<Target> Expand(const syntax::ProbeSpec& spec, kernel::Kernel& kernel,
                            diag::Diagnostics& diagnostics, const ExpandOptions& options = {});
 
+// "page-faults", …: what `software` takes, without the short forms.
+std::vector<std::string> SoftwareEventNames();
+
 // Functions that a wildcard fits, in the order of their names, an entry for each place of a name.
 // An empty module is any, "vmlinux" none.
 std::vector<kernel::FunctionSymbol> MatchFunctions(kernel::Kernel& kernel, std::string_view module,

@@ -139,6 +139,12 @@ bool ReportUnknownSoftware(ExpandContext& context, const syntax::ProbePart& part
 
 }  // namespace
 
+std::vector<std::string> SoftwareEventNames() {
+  std::vector<std::string> names;
+  for (const SoftwareEvent& event : kSoftwareEvents) names.emplace_back(event.name);
+  return names;
+}
+
 uint64_t PeriodOf(std::string_view text) {
   std::optional<Timing> timing = ParseWithUnit(text);
   if (!timing) return 0;

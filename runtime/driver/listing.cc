@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include <fnmatch.h>
@@ -9,7 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "compiler/compile.h"
+#include "compiler/probes/iterator.h"
 #include "compiler/probes/provider.h"
+#include "runtime/session/notices.h"
 
 namespace memtrace::driver {
 namespace {
@@ -64,6 +68,14 @@ std::string Declared(types::Type type, std::string_view name) {
   return fmt::format("    {}{}\n", text, name);
 }
 
+std::string Parameters(const kernel::FunctionPrototype& prototype) {
+  std::string text;
+  for (const kernel::FunctionParameter& parameter : prototype.parameters) {
+    text += Declared(parameter.type, parameter.name);
+  }
+  return text;
+}
+
 std::string Fields(const kernel::TracepointFormat& format) {
   std::string text;
   for (const types::Member& member : format.members) {
@@ -83,6 +95,36 @@ Result<Done> AddTracepoints(kernel::Kernel& kernel, const Pattern& pattern, bool
     list += Fields(*format);
   }
   return Done{};
+}
+
+Result<Done> AddRawTracepoints(kernel::Kernel& kernel, const Pattern& pattern, bool with_arguments,
+                               std::string& list) {
+  MT_ASSIGN_OR_RETURN(kernel::Btf * btf, kernel.LoadBtf());
+  for (const std::string& name : btf->RawTracepoints()) {
+    if (!Fits(pattern.event, name)) continue;
+    list += fmt::format("rawtracepoint:{}\n", name);
+    auto prototype = btf->RawTracepoint(name);
+    if (with_arguments && prototype.ok()) list += Parameters(prototype.value());
+  }
+  return Done{};
+}
+
+Result<Done> AddIterators(kernel::Kernel& kernel, const Pattern& pattern, bool with_arguments,
+                          std::string& list) {
+  MT_ASSIGN_OR_RETURN(kernel::Btf * btf, kernel.LoadBtf());
+  for (const std::string& name : probes::IteratorNames(*btf)) {
+    if (!Fits(pattern.event, name)) continue;
+    list += fmt::format("iter:{}\n", name);
+    auto prototype = btf->Prototype(probes::IteratorFunction(name));
+    if (with_arguments && prototype.ok()) list += Parameters(prototype.value());
+  }
+  return Done{};
+}
+
+void AddSoftwareEvents(const Pattern& pattern, std::string& list) {
+  for (const std::string& name : probes::SoftwareEventNames()) {
+    if (Fits(pattern.event, name)) list += fmt::format("software:{}\n", name);
+  }
 }
 
 // Kinds of probes on functions, and which part of a prototype each has.
@@ -112,6 +154,30 @@ std::string Arguments(kernel::Kernel& kernel, const kernel::FunctionSymbol& func
   return text;
 }
 
+// How a clause on all functions that match would be attached, or why it can't be.
+std::string HowAttached(kernel::Kernel& kernel, const std::string& probe) {
+  diag::SourceMap sources;
+  diag::Span text = sources.Add("-l", probe + " { @ = count(); }");
+  diag::Diagnostics diagnostics;
+  std::optional<Compiled> compiled = Compile(sources, text, kernel, {}, diagnostics);
+  std::string lines;
+  if (compiled) {
+    lines = session::Attachments(compiled->plan);
+  } else {
+    for (const diag::Diagnostic& diagnostic : diagnostics.all()) {
+      lines += diagnostic.message + "\n";
+      for (const std::string& note : diagnostic.notes) lines += "  " + note + "\n";
+    }
+  }
+  std::string shown = "how they are attached:\n";
+  for (size_t begin = 0; begin < lines.size();) {
+    size_t end = lines.find('\n', begin) + 1;
+    shown += "    " + lines.substr(begin, end - begin);
+    begin = end;
+  }
+  return shown;
+}
+
 void AddFunctions(kernel::Kernel& kernel, const Pattern& pattern, bool with_arguments,
                   const FunctionKind& kind, std::string& list) {
   std::string module = pattern.has_category ? pattern.category : "";
@@ -133,6 +199,14 @@ void AddFunctions(kernel::Kernel& kernel, const Pattern& pattern, bool with_argu
     list += '\n';
     if (with_arguments) list += Arguments(kernel, function, kind);
   }
+  // Of more nobody makes one clause without asking for it.
+  if (!with_arguments || functions.empty() ||
+      functions.size() > probes::ExpandOptions().max_probes) {
+    return;
+  }
+  std::string probe(kind.name);
+  if (pattern.has_category) probe += ":" + pattern.category;
+  list += HowAttached(kernel, probe + ":" + pattern.event);
 }
 
 }  // namespace
@@ -145,6 +219,15 @@ Result<std::string> ListProbes(kernel::Kernel& kernel, const std::string& text,
     Result<Done> added = AddTracepoints(kernel, pattern, with_arguments, list);
     // Who asks for everything sees what there is.
     if (!added.ok() && pattern.provider == "tracepoint") return added.error();
+  }
+  if (Fits(pattern.provider, "rawtracepoint") && !pattern.has_category) {
+    Result<Done> added = AddRawTracepoints(kernel, pattern, with_arguments, list);
+    if (!added.ok() && pattern.provider == "rawtracepoint") return added.error();
+  }
+  if (Fits(pattern.provider, "software") && !pattern.has_category) AddSoftwareEvents(pattern, list);
+  if (Fits(pattern.provider, "iter") && !pattern.has_category) {
+    Result<Done> added = AddIterators(kernel, pattern, with_arguments, list);
+    if (!added.ok() && pattern.provider == "iter") return added.error();
   }
   for (const FunctionKind& kind : kFunctionKinds) {
     // Unnamed, each function is shown once.

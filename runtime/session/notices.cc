@@ -106,6 +106,11 @@ std::string AttachDetails(const plan::Plan& plan, const ScopeOptions& scope) {
   std::string text = fmt::format("kernel memory at most {:.1f} MiB\n",
                                  static_cast<double>(plan::PlannedMemory(plan)) / (1 << 20));
   if (std::string only = ScopeText(plan, scope); !only.empty()) text += only + "\n";
+  return text + Attachments(plan);
+}
+
+std::string Attachments(const plan::Plan& plan) {
+  std::string text;
   for (const plan::Probe& probe : plan.probes) {
     if (probe.program == plan.scope.follow_program) {
       text += fmt::format("forks are followed at {}\n", probe.event);

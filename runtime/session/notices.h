@@ -23,6 +23,9 @@ std::string MissingNotice(const std::vector<attach::Failure>& failures);
 // filtered out; kernel memory planned.
 std::string AttachDetails(const plan::Plan& plan, const ScopeOptions& scope = {});
 
+// Of that, the lines about attachments.
+std::string Attachments(const plan::Plan& plan);
+
 // --stats: one line per program. `counters` has one entry per Plan::programs.
 std::string StatisticsLines(const plan::Plan& plan,
                             const std::vector<bpf::ProgramCounters>& counters);
