@@ -36,6 +36,9 @@ std::string SectionOf(const sema::Program& program) {
     case plan::ProgramType::kKprobeMulti:
       kind = "mt/kprobe_multi/";
       break;
+    case plan::ProgramType::kUprobeMulti:
+      kind = "mt/uprobe_multi/";
+      break;
   }
   return std::string(kind) + program.symbol;
 }

@@ -149,7 +149,11 @@ llvm::Value* FunctionLowering::RegisterOrSlot(const sema::ContextField& field, u
     case From::kArgumentMember:
     case From::kSyscallArgument:
     case From::kStackArgument:
+    case From::kUserStackArgument:
+    case From::kUserMemory:
       break;
+    case From::kUserRegister:
+      return ir_.CreateLShr(ContextArgument(field.operand.base / 8), field.operand.shift);
   }
   return ContextArgument(field.index + slot);
 }
@@ -169,10 +173,23 @@ Place FunctionLowering::ContextPlace(const sema::ContextField& field) {
     }
     case From::kRegister:
     case From::kResult:
+    case From::kUserRegister:
       return StructInRegisters(field);
-    case From::kStackArgument: {
+    case From::kUserMemory: {
+      const probes::Operand& operand = field.operand;
+      llvm::Value* address = ir_.CreateAdd(ContextArgument(operand.base / 8),
+                                           Number(static_cast<uint64_t>(operand.constant)));
+      if (operand.scale != 0) {
+        llvm::Value* index = ContextArgument(operand.index / 8);
+        address = ir_.CreateAdd(address, ir_.CreateMul(index, Number(operand.scale)));
+      }
+      return {.memory = Memory::kUser, .address = address};
+    }
+    case From::kStackArgument:
+    case From::kUserStackArgument: {
       llvm::Value* stack = ContextArgument(kernel::kStackPointer / 8);
-      return {.memory = Memory::kKernel, .address = ir_.CreateAdd(stack, Number(field.offset))};
+      Memory memory = field.from == From::kStackArgument ? Memory::kKernel : Memory::kUser;
+      return {.memory = memory, .address = ir_.CreateAdd(stack, Number(field.offset))};
     }
     case From::kArgument:
       if (field.type.IsStruct()) return StructInRegisters(field);
@@ -190,7 +207,7 @@ Place FunctionLowering::ContextPlace(const sema::ContextField& field) {
 
 llvm::Value* FunctionLowering::ContextScalar(const sema::ContextField& field) {
   if (field.from == From::kArgument || field.from == From::kRegister ||
-      field.from == From::kResult) {
+      field.from == From::kResult || field.from == From::kUserRegister) {
     return Narrow(RegisterOrSlot(field, 0), field.type);
   }
   // A number at a __data_loc field is the array's address.

@@ -31,6 +31,7 @@ uint64_t OwnFrames(plan::ProgramType type) {
     case plan::ProgramType::kPerfEvent:
     case plan::ProgramType::kKprobe:
     case plan::ProgramType::kKprobeMulti:
+    case plan::ProgramType::kUprobeMulti:
       return 0;  // walked from the registers where the event happened
   }
   MT_UNREACHABLE("a program type outside its enum");

@@ -110,7 +110,11 @@ std::string Spelled(const TracepointName& name) { return name.category + ":" + n
 }  // namespace
 
 Roots Roots::Fixture(const std::filesystem::path& root) {
-  return {.sys = root / "sys", .proc = root / "proc", .trials = root / "trials", .live = false};
+  return {.sys = root / "sys",
+          .proc = root / "proc",
+          .trials = root / "trials",
+          .programs = root / "programs",
+          .live = false};
 }
 
 Kernel::Kernel(Roots roots, types::TypeTable& types)
@@ -160,6 +164,11 @@ Functions& Kernel::functions() {
   functions_ = std::make_unique<Functions>(kallsyms.ok() ? std::move(kallsyms).value() : "",
                                            std::move(traceable));
   return *functions_;
+}
+
+bool Kernel::HasPerfDevice(std::string_view name) const {
+  std::error_code ignored;
+  return std::filesystem::exists(roots_.sys / "bus/event_source/devices" / name, ignored);
 }
 
 bool Kernel::CountsMisses() {

@@ -30,10 +30,12 @@ struct Roots {
   std::filesystem::path sys = "/sys";
   std::filesystem::path proc = "/proc";
   std::filesystem::path trials = {};  // a fixture's answers (trials.h)
+  // Before the paths of programs and libraries; empty: those of the machine.
+  std::filesystem::path programs = {};
   bool live =
       true;  // false: a fixture; nothing is mounted and no system call asks the running kernel
 
-  // `root`/sys, `root`/proc and `root`/trials of a fixture.
+  // `root`/sys, `root`/proc, `root`/programs and `root`/trials of a fixture.
   static Roots Fixture(const std::filesystem::path& root);
 };
 
@@ -65,6 +67,10 @@ class Kernel {
   Functions& functions();
   // What the running kernel answers when it is tried.
   Trials& trials() { return trials_; }
+  // Whether perf has a source of events of this name (sys/bus/event_source/devices).
+  bool HasPerfDevice(std::string_view name) const;
+  // The root folder of programs and libraries (Roots::programs).
+  std::string program_root() const { return roots_.programs.string(); }
   // Whether the kernel counts what programs on tracepoints and kprobes miss (since Linux
   // 3acf8ace6823
   // ("bpf: Add missed value to kprobe perf link info") and its relatives in v6.7).

@@ -6,11 +6,13 @@
 #include <system_error>
 
 #include <linux/bpf.h>
+#include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "compiler/base/file.h"
 #include "compiler/kernel/module_btf.h"
+#include "compiler/kernel/uprobe_multi.h"
 
 namespace memtrace::kernel {
 namespace {
@@ -117,6 +119,49 @@ Answer Trials::KprobeMulti() {
   attributes.link_create.attach_type = BPF_TRACE_KPROBE_MULTI;
   UniqueFd link(Bpf(BPF_LINK_CREATE, attributes));
   return link.valid() || errno == EINVAL ? Answer{} : Refused(errno);
+}
+
+Answer Trials::Uprobe() {
+  std::error_code ignored;
+  if (std::filesystem::exists(sys_ / "bus/event_source/devices/uprobe/type", ignored)) return {};
+  return {.works = false, .refusal = "CONFIG_UPROBE_EVENTS"};
+}
+
+Answer Trials::UprobeMulti() {
+  if (!is_live_) return FromFixture("uprobe_multi", "");
+  UniqueFd program = LoadNothing(BPF_PROG_TYPE_KPROBE, kTraceUprobeMulti, 0, -1);
+  if (!program.valid()) return Refused(errno);
+  const uint64_t offset = 0;
+  UprobeMultiLink attributes = {.program_fd = static_cast<uint32_t>(program.get()),
+                                .path = reinterpret_cast<uint64_t>("/"),
+                                .offsets = reinterpret_cast<uint64_t>(&offset),
+                                .count = 1};
+  auto refusal = [&] {
+    UniqueFd link(
+        static_cast<int>(::syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof attributes)));
+    return link.valid() ? 0 : errno;
+  };
+  // A folder instead of a file: the kernels that know the link get as far as to mind that.
+  int of_folder = refusal();
+  if (of_folder != EBADF) return Refused(of_folder);
+  // For a process that cannot be: those that filter by process look at its number before.
+  attributes.process = UINT32_MAX;
+  int of_process = refusal();
+  return of_process == EINVAL ? Answer{} : Refused(of_process);
+}
+
+Answer Trials::Hardware(uint64_t event) {
+  if (!is_live_) return FromFixture("hardware", "");
+  perf_event_attr attributes;
+  std::memset(&attributes, 0, sizeof attributes);
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_HARDWARE;
+  attributes.config = event;
+  attributes.exclude_kernel = 1;
+  UniqueFd counter(static_cast<int>(
+      ::syscall(SYS_perf_event_open, &attributes, /*pid=*/0, /*cpu=*/-1, /*group=*/-1, 0)));
+  bool is_missing = errno == ENOENT || errno == ENODEV || errno == EOPNOTSUPP;
+  return counter.valid() || !is_missing ? Answer{} : Refused(errno);
 }
 
 }  // namespace memtrace::kernel

@@ -43,6 +43,14 @@ class Trials {
   Answer Kprobe();
   // Whether many functions can be attached to at once (CONFIG_FPROBE).
   Answer KprobeMulti();
+  // Whether perf has uprobes.
+  Answer Uprobe();
+  // Whether many places of a file can be attached to at once, and for one process alone. A kernel
+  // whose filter lets only one thread of that process through (before Linux 46ba0e49b642 ("bpf: fix
+  // multi-uprobe PID filtering logic") in v6.10) is one that cannot.
+  Answer UprobeMulti();
+  // Whether the machine has the counter `event` (PERF_COUNT_HW_*). Missing rights are no answer.
+  Answer Hardware(uint64_t event);
 
  private:
   Answer FromFixture(std::string_view question, std::string_view function) const;

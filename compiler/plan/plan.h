@@ -162,6 +162,7 @@ enum class ProgramType : uint8_t {
   kTracing,
   kKprobe,       // its context is the registers (struct pt_regs)
   kKprobeMulti,  // the same, loaded to be attached to many functions at once
+  kUprobeMulti,  // the same, for functions of a program; those of perf are kKprobe
 };
 
 // What a kTracing program hangs on; its BTF id is Program::attach_btf_id.
@@ -203,6 +204,12 @@ enum class AttachKind : uint8_t {
   kKretprobe,      // the same where they return
   kKprobeMulti,    // one link for all of `functions`
   kKretprobeMulti,
+  kUprobe,          // perf uprobe at each of `functions`, in the file `path`
+  kUretprobe,       // the same where they return
+  kUprobeMulti,     // one link for all of `functions`
+  kUretprobeMulti,
+  kHardware,        // perf hardware event: `config`, every `period` events; per CPU
+  kWatchpoint,      // `offset` bytes at address `config`; `event`: which of r, w and x
 };
 
 // Something cheaper or asked for that was not taken, and why. For -lv, --dump=plan and messages.
@@ -211,13 +218,16 @@ struct Refused {
   std::string reason;
 };
 
-// A place of the kernel's code that a probe hangs on. Several may belong to one probe of the user's: copies
+// A place in code that a probe hangs on. Several may belong to one probe of the user's: copies
 // that the compiler made, or functions of one name.
 struct Function {
   std::string symbol;    // "vfs_read", "xfs:xfs_iget", "do_read.isra.0"
-  uint64_t address = 0;  // of the running kernel; 0: found by the symbol
+  // Of the running kernel (0: found by the symbol); kUprobe and its relatives: bytes from the start of the file.
+  uint64_t address = 0;
   // What bpf_get_attach_cookie() gives: the index of the probe's name, and above 32 bits the function's.
   uint64_t cookie = 0;
+  // Where in the file the word lies that counts who is looking at a static probe; 0: it has none.
+  uint64_t semaphore = 0;
 };
 
 // One attachment of a program.
@@ -233,7 +243,8 @@ struct Probe {
   std::vector<Refused> refused;
   bool misses_are_countable = true;  // false: a classic tracepoint on a kernel that counts no misses
   std::vector<Function> functions;   // kKprobe and its relatives
-  uint64_t offset = 0;               // kKprobe
+  uint64_t offset = 0;               // kKprobe, kWatchpoint
+  std::string path;                  // kUprobe and its relatives: the program or library
   // From a wildcard: what cannot be attached is named and counted, and the others stay.
   bool may_be_missing = false;
 };

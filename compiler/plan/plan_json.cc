@@ -33,11 +33,12 @@ MT_WORDS(Storage, "state", "state_per_cpu", "hash", "per_cpu_hash");
 MT_WORDS(ActionKind, "printf", "errorf", "time", "print_map", "print_value", "clear", "zero",
          "exit", "join", "cat");
 MT_WORDS(ProgramType, "raw_tracepoint", "tracepoint", "perf_event", "tracing", "kprobe",
-         "kprobe_multi");
+         "kprobe_multi", "uprobe_multi");
 MT_WORDS(TracingTarget, "none", "typed_tracepoint", "entry", "exit", "iterator");
 MT_WORDS(AttachKind, "begin", "end", "interval", "raw_tracepoint", "tracepoint", "software",
          "profile", "tracing", "iterator", "signal", "kprobe", "kretprobe", "kprobe_multi",
-         "kretprobe_multi");
+         "kretprobe_multi", "uprobe", "uretprobe", "uprobe_multi", "uretprobe_multi", "hardware",
+         "watchpoint");
 MT_WORDS(ProcessScope, "all", "process", "tree");
 MT_WORDS(CgroupHierarchy, "none", "unified", "memory");
 MT_WORDS(MissingProbes, "default", "error", "warn", "ignore");
@@ -51,11 +52,10 @@ static_assert(Words<ValueKind>::kAll.size() == static_cast<size_t>(ValueKind::kL
 static_assert(Words<Storage>::kAll.size() == static_cast<size_t>(Storage::kPerCpuHash) + 1);
 static_assert(Words<ActionKind>::kAll.size() == static_cast<size_t>(ActionKind::kCat) + 1);
 static_assert(Words<ProgramType>::kAll.size() ==
-              static_cast<size_t>(ProgramType::kKprobeMulti) + 1);
+              static_cast<size_t>(ProgramType::kUprobeMulti) + 1);
 static_assert(Words<TracingTarget>::kAll.size() ==
               static_cast<size_t>(TracingTarget::kIterator) + 1);
-static_assert(Words<AttachKind>::kAll.size() ==
-              static_cast<size_t>(AttachKind::kKretprobeMulti) + 1);
+static_assert(Words<AttachKind>::kAll.size() == static_cast<size_t>(AttachKind::kWatchpoint) + 1);
 static_assert(Words<ProcessScope>::kAll.size() == static_cast<size_t>(ProcessScope::kTree) + 1);
 static_assert(Words<CgroupHierarchy>::kAll.size() ==
               static_cast<size_t>(CgroupHierarchy::kMemory) + 1);
@@ -182,6 +182,7 @@ void Visit(V& visit, S& function) {
   visit("symbol", function.symbol);
   visit("address", function.address);
   visit("cookie", function.cookie);
+  visit("semaphore", function.semaphore);
 }
 
 template <typename V, typename S>
@@ -200,6 +201,7 @@ void Visit(V& visit, S& probe) {
   visit("misses_are_countable", probe.misses_are_countable);
   visit("functions", probe.functions);
   visit("offset", probe.offset);
+  visit("path", probe.path);
   visit("may_be_missing", probe.may_be_missing);
 }
 

@@ -9,6 +9,7 @@
 #include "compiler/probes/function_plan.h"
 #include "compiler/probes/iterator.h"
 #include "compiler/probes/raw_fields.h"
+#include "compiler/probes/user_plan.h"
 
 namespace memtrace::probes {
 namespace {
@@ -51,7 +52,8 @@ class Planner {
         usage_(usage),
         kernel_(kernel),
         diagnostics_(diagnostics),
-        functions_(targets, usage, kernel, diagnostics, groups_) {}
+        functions_(targets, usage, kernel, diagnostics, groups_),
+        users_(usage, kernel, diagnostics, groups_) {}
 
   std::vector<Group> Run() {
     DecideDispatch();
@@ -88,6 +90,16 @@ class Planner {
       case Provider::kFentry:
       case Provider::kFexit:
         return functions_.Add(target);
+      case Provider::kUprobe:
+      case Provider::kUretprobe:
+        return users_.AddFunction(target);
+      case Provider::kUsdt:
+        return users_.AddStatic(target);
+      case Provider::kHardware:
+        return AddHardware(target);
+      case Provider::kWatchpoint:
+        return AddPlain("perf", plan::ProgramType::kPerfEvent, plan::AttachKind::kWatchpoint,
+                        target);
       case Provider::kUnsupported:
         return;
     }
@@ -100,7 +112,8 @@ class Planner {
             .event = target.event,
             .config = target.config,
             .period = target.period,
-            .frequency = target.frequency};
+            .frequency = target.frequency,
+            .offset = target.offset};
   }
 
   // The group for `key`, made when there is none. A program that knows its probe serves only that
@@ -117,6 +130,21 @@ class Planner {
     Group& group = GroupFor(std::move(key), target, type);
     group.targets.push_back(target);
     group.probes.push_back(ProbeOf(target, kind));
+  }
+
+  void AddHardware(const Target& target) {
+    kernel::Answer answer = kernel_.trials().Hardware(target.config);
+    if (answer.works) {
+      return AddPlain("perf", plan::ProgramType::kPerfEvent, plan::AttachKind::kHardware, target);
+    }
+    auto builder =
+        diagnostics_.Error(diag::Code::kCannotAttach, target.span,
+                           fmt::format("{} can't be counted: this machine has no such counter ({})",
+                                       target.name, answer.refusal));
+    if (!kernel_.HasPerfDevice("cpu")) {
+      builder.Note("it shows none of its processor's counters, as virtual machines often do");
+    }
+    builder.Note("software:cpu-clock is a clock that every machine has");
   }
 
   // What lies where in the context is what the iterator's function says; `meta` is its own affair.
@@ -350,6 +378,7 @@ class Planner {
   diag::Diagnostics& diagnostics_;
   std::vector<Group> groups_;
   FunctionPlanner functions_;
+  UserPlanner users_;
   std::map<std::string, size_t> by_key_;
   Dispatch dispatch_[2];   // sys_exit, sys_enter
   plan::Refused refused_;  // what was tried last for the probe at hand

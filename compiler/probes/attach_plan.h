@@ -36,7 +36,19 @@ enum class From : uint8_t {
                      // pt_regs
   kRegister,         // kprobe: the `index`-th register that arguments are passed in
   kStackArgument,    // kprobe: `offset` bytes above the stack pointer at a function's entry
-  kResult,           // kretprobe: the register of results
+  kUserStackArgument,  // uprobe: the same on the stack of the process
+  kResult,             // kretprobe, uretprobe: the register of results
+  kUserRegister,       // usdt: `operand`, a part of a register
+  kUserMemory,         // usdt: `operand`, the address in the process
+};
+
+// Where a static probe left an argument. Registers are offsets in struct pt_regs.
+struct Operand {
+  uint32_t base = 0;
+  uint32_t shift = 0;  // kUserRegister: bits below the value
+  uint32_t index = 0;
+  uint32_t scale = 0;  // of `index`; 0: there is none
+  int64_t constant = 0;
 };
 
 struct Field {
@@ -49,6 +61,8 @@ struct Field {
   bool is_data_loc = false, is_relative_loc = false;
   bool is_constant = false;  // always `constant`, wherever it would lie
   int64_t constant = 0;
+  Operand operand;
+  std::string unreadable;  // not empty: why no program can read it
 };
 
 // What a clause uses of its probes.
@@ -75,25 +89,28 @@ struct Group {
   std::vector<plan::Probe> probes;      // one per attachment; `program` is not set yet
   std::vector<Field> fields;            // what args.NAME may be
   bool has_numbered_arguments = false;  // arg0 … argN are `fields` in order
-  // Kernel functions. Without a prototype (`unknown_arguments` says why) there are arg0 … argN as
+  // Functions. Without a prototype (`unknown_arguments` says why) there are arg0 … argN as
   // plain numbers, but no args.
   std::string unknown_arguments;
   std::optional<Field> result;
+  bool is_user = false;  // the code that the probes are in is a program's: numbers are its addresses
   plan::TracingTarget tracing_target = plan::TracingTarget::kNone;
   uint32_t attach_btf_id = 0;
   std::string attach_module;
   std::vector<DispatchedCall> calls;  // not empty: probes[0] is sys_enter or sys_exit
   bool is_sys_enter = false;
 
-  // Programs of kprobes ask the kernel which of their probes it was.
+  // Programs of kprobes and uprobes ask the kernel which of their probes it was.
   bool is_kprobe() const {
-    return type == plan::ProgramType::kKprobe || type == plan::ProgramType::kKprobeMulti;
+    return type == plan::ProgramType::kKprobe || type == plan::ProgramType::kKprobeMulti ||
+           type == plan::ProgramType::kUprobeMulti;
   }
   bool names_by_cookie() const { return is_kprobe() && targets.size() > 1; }
 };
 
-// The N-th argument of a function whose prototype is not known, as a number.
-Field UntypedArgument(uint32_t number, types::TypeTable& types);
+// The N-th argument of a function, of the kernel or of a program, whose prototype is not known: a
+// number.
+Field UntypedArgument(uint32_t number, bool is_user, types::TypeTable& types);
 
 // Groups of `targets` in their order. Errors (a format that cannot be read) go to `diagnostics`.
 std::vector<Group> PlanAttach(const std::vector<Target>& targets, const Usage& usage,

@@ -1,6 +1,7 @@
 // The expand functions of the rows in providers.cc, and what they share. Private to this folder.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,10 @@ bool ExpandSelf(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
 bool ExpandTracepoint(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
 bool ExpandRawTracepoint(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
 bool ExpandFunction(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
+bool ExpandUser(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
+bool ExpandUsdt(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
+bool ExpandHardware(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
+bool ExpandWatchpoint(ExpandContext&, const syntax::ProbeSpec&, std::vector<Target>&);
 
 // Nanoseconds of "1s" or "99hz"; 0: it is no time, or shorter than anything may run.
 uint64_t PeriodOf(std::string_view text);
@@ -24,6 +29,9 @@ uint64_t PeriodOf(std::string_view text);
 // Whether `text` fits `pattern`, in which `*` stands for any characters.
 bool GlobMatches(std::string_view pattern, std::string_view text);
 inline bool IsGlob(std::string_view pattern) { return pattern.find('*') != std::string_view::npos; }
+
+// "16", "0x10".
+std::optional<uint64_t> ParseOffset(std::string_view text);
 
 // "NAME:part:part" with the provider's own name.
 std::string FullName(const ProviderRow& row, const syntax::ProbeSpec& spec);

@@ -25,18 +25,6 @@ struct Wanted {
   diag::Span span;          // of the function's name
 };
 
-std::optional<uint64_t> ParseOffset(std::string_view text) {
-  int base = 10;
-  if (text.starts_with("0x")) {
-    base = 16;
-    text.remove_prefix(2);
-  }
-  uint64_t offset = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), offset, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return offset;
-}
-
 std::string NameOf(const ProviderRow& row, const Wanted& wanted) {
   std::string name(row.name);
   if (!wanted.module.empty()) name += ":" + wanted.module;
@@ -324,12 +312,25 @@ static bool ExpandWildcard(ExpandContext& context, const syntax::ProbeSpec& spec
   return true;
 }
 
+std::optional<uint64_t> ParseOffset(std::string_view text) {
+  int base = 10;
+  if (text.starts_with("0x")) {
+    base = 16;
+    text.remove_prefix(2);
+  }
+  uint64_t offset = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), offset, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return offset;
+}
+
 bool IsTyped(Provider provider) {
   return provider == Provider::kFentry || provider == Provider::kFexit;
 }
 
 bool IsExit(Provider provider) {
-  return provider == Provider::kKretprobe || provider == Provider::kFexit;
+  return provider == Provider::kKretprobe || provider == Provider::kFexit ||
+         provider == Provider::kUretprobe;
 }
 
 std::string WhyNoKprobes(kernel::Kernel& kernel) {

@@ -63,13 +63,13 @@ bool IsPlain(const kernel::FunctionPrototype& prototype) {
 
 }  // namespace
 
-Field UntypedArgument(uint32_t number, types::TypeTable& types) {
+Field UntypedArgument(uint32_t number, bool is_user, types::TypeTable& types) {
   Field field{.name = fmt::format("arg{}", number), .type = types.Uint64()};
   if (number < kernel::kArgumentRegisterCount) {
     field.from = From::kRegister;
     field.index = number;
   } else {
-    field.from = From::kStackArgument;
+    field.from = is_user ? From::kUserStackArgument : From::kStackArgument;
     field.offset = kernel::kFirstStackArgument + (number - kernel::kArgumentRegisterCount) * kSlot;
   }
   return field;
@@ -80,7 +80,7 @@ FunctionPlanner::FunctionPlanner(const std::vector<Target>& targets, const Usage
                                  std::vector<Group>& groups)
     : usage_(usage), kernel_(kernel), diagnostics_(diagnostics), groups_(groups) {
   for (const Target& target : targets) {
-    if (target.function.empty()) continue;
+    if (target.function.empty() || target.binary != nullptr) continue;
     (IsExit(target.provider) ? exits_ : entries_) += target.symbols.size();
   }
 }

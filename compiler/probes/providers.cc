@@ -131,11 +131,57 @@ const ProviderRow kRows[] = {
      .doc = "Runs where a function returns, by a trampoline; both `args` and `retval` are there.",
      .example = "fexit:vfs_read { @[args.count, retval] = count(); }",
      .expand = ExpandFunction},
-    Later("uprobe", {"u"}),
-    Later("uretprobe", {"ur"}),
-    Later("usdt", {}),
-    Later("hardware", {"h"}),
-    Later("watchpoint", {"w", "asyncwatchpoint"}),
+    {.provider = Provider::kUprobe,
+     .name = "uprobe",
+     .aliases = {"u"},
+     .signature =
+         "uprobe:BINARY:FUNCTION, uprobe:BINARY:\"SIGNATURE\", uprobe:BINARY:FUNCTION+OFFSET, "
+         "uprobe:BINARY:ADDRESS",
+     .doc = "Runs where a function of a program or library begins. BINARY is a path (./a.out), a "
+            "library as the loader finds it (libc, libc.so.6) or a program of PATH, as the process "
+            "of -p sees them; `*` with -p is all that it has mapped. FUNCTION is a symbol, perhaps "
+            "with `*`, or a C++ signature in quotes. `args` holds the arguments by name where the "
+            "file has debug information, arg0 to argN always.",
+     .example = "uprobe:libc:malloc { @[comm] = sum(arg0); }",
+     .expand = ExpandUser},
+    {.provider = Provider::kUretprobe,
+     .name = "uretprobe",
+     .aliases = {"ur"},
+     .signature = "uretprobe:BINARY:FUNCTION, uretprobe:BINARY:\"SIGNATURE\"",
+     .doc =
+         "Runs where a function of a program or library returns; `retval` holds what it returns. "
+         "The kernel sees at most 64 open calls of one thread.",
+     .example = "uretprobe:libc:malloc { @[retval == 0] = count(); }",
+     .expand = ExpandUser},
+    {.provider = Provider::kUsdt,
+     .name = "usdt",
+     .aliases = {},
+     .signature = "usdt:BINARY:NAME, usdt:BINARY:PROVIDER:NAME",
+     .doc =
+         "Runs at a static probe that a program or library was built with (<sys/sdt.h>); arg0 to "
+         "argN hold what it passes. BINARY is as in uprobe, NAME and PROVIDER may hold `*`. A "
+         "probe in several places is one; its semaphore is raised as long as it is watched.",
+     .example = "usdt:libc:memory_sbrk_more { @[comm] = sum(arg1); }",
+     .expand = ExpandUsdt},
+    {.provider = Provider::kHardware,
+     .name = "hardware",
+     .aliases = {"h"},
+     .signature = "hardware:EVENT[:PERIOD]",
+     .doc =
+         "A counter of the processor, every PERIOD events (1000000; misses: 10000), on every CPU. "
+         "Virtual machines often have none.",
+     .example = "hardware:cache-misses:10000 { @[comm] = count(); }",
+     .expand = ExpandHardware},
+    {.provider = Provider::kWatchpoint,
+     .name = "watchpoint",
+     .aliases = {"w", "asyncwatchpoint"},
+     .signature = "watchpoint:ADDRESS:LENGTH:MODE",
+     .doc =
+         "Runs when memory is read (r), written (w) or executed (x), LENGTH is 1, 2, 4 or 8 bytes. "
+         "An address of a process needs -p, --tree or -c; one of the kernel is watched everywhere. "
+         "Processors have four such places.",
+     .example = "watchpoint:0xffffffff82000000:8:w { @[kstack] = count(); }",
+     .expand = ExpandWatchpoint},
     Later("bench", {}),
     Later("test", {}),
 };
@@ -238,11 +284,15 @@ bool GlobMatches(std::string_view pattern, std::string_view text) {
 }
 
 std::vector<Target> Expand(const syntax::ProbeSpec& spec, kernel::Kernel& kernel,
-                           diag::Diagnostics& diagnostics, const ExpandOptions& options) {
+                           user::Programs& programs, diag::Diagnostics& diagnostics,
+                           const ExpandOptions& options) {
   std::vector<Target> targets;
   if (spec.parts.empty()) return targets;
-  ExpandContext context{
-      .kernel = kernel, .diagnostics = diagnostics, .options = options, .quiet = true};
+  ExpandContext context{.kernel = kernel,
+                        .programs = programs,
+                        .diagnostics = diagnostics,
+                        .options = options,
+                        .quiet = true};
   if (spec.optional) {
     ExpandOne(context, spec, targets);
     return targets;

@@ -91,8 +91,7 @@ Type Checker::TypeNamed(const syntax::TypeName& name) {
     }
     return types().Error();
   }
-  for (uint8_t i = 0; i < name.pointer_depth; ++i)
-    type = types().Pointer(type, types::Space::kKernel);
+  for (uint8_t i = 0; i < name.pointer_depth; ++i) type = types().Pointer(type, AddressSpace());
   for (auto count = name.array_counts.rbegin(); count != name.array_counts.rend(); ++count) {
     type = types().Array(type, *count);
   }

@@ -68,8 +68,12 @@ bool ParseSetting(std::string_view text, uint64_t& value) {
   return false;
 }
 
+constexpr size_t kMaxSymbol = 64;
+
 std::string SymbolFor(const probes::Target& target, size_t number) {
   std::string symbol = target.category.empty() ? target.name : target.category + "_" + target.event;
+  // Signatures of C++ are longer than what the kernel takes as a name.
+  if (symbol.size() > kMaxSymbol) symbol.resize(kMaxSymbol);
   for (char& c : symbol) {
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   }
@@ -98,6 +102,7 @@ Checker::Checker(const syntax::Ast& ast, kernel::Kernel& kernel, const CheckOpti
                  diag::Diagnostics& diagnostics)
     : ast_(ast),
       kernel_(kernel),
+      programs_(kernel.types(), options.process, kernel.program_root()),
       options_(options),
       diagnostics_(diagnostics),
       classic_only_(options.classic_only) {}
@@ -254,9 +259,12 @@ void Checker::ExpandClauses() {
     std::vector<probes::Target> targets;
     size_t errors = diagnostics_.error_count();
     probes::ExpandOptions options{.max_probes = config_.max_probes,
-                                  .missing = config_.missing_probes};
+                                  .missing = config_.missing_probes,
+                                  .has_process = options_.processes != plan::ProcessScope::kAll,
+                                  .allow_unsafe = options_.allow_unsafe};
     for (const syntax::ProbeSpec& spec : clause.probes) {
-      for (probes::Target& target : probes::Expand(spec, kernel_, diagnostics_, options)) {
+      for (probes::Target& target :
+           probes::Expand(spec, kernel_, programs_, diagnostics_, options)) {
         bool is_new =
             std::none_of(targets.begin(), targets.end(),
                          [&](const probes::Target& other) { return other.name == target.name; });
@@ -311,7 +319,8 @@ void Checker::FillProbes(Program& program, const probes::Group& group) {
     for (plan::Function& function : program.probes.back().probe.functions) {
       const probes::Target& target = group.targets[function.cookie];
       function.cookie = NameIndex(target.name);
-      if (group.names_by_cookie()) function.cookie |= NameIndex(target.function) << 32;
+      if (group.names_by_cookie() && !target.function.empty())
+        function.cookie |= NameIndex(target.function) << 32;
     }
   }
   program.names_by_cookie = group.names_by_cookie();

@@ -26,6 +26,7 @@ struct CheckOptions {
   std::vector<std::string> positional;  // $1, $2, …
   std::vector<ConfigOption> config;     // wins over the script's
   bool allow_unsafe = false;
+  uint32_t process = 0;  // of -p: names of programs are looked up as it sees them; 0: none
   // Serve tracepoints by their classic perf event even where a raw one would do (--config
   // attach=classic).
   bool classic_only = false;

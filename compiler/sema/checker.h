@@ -19,6 +19,7 @@
 #include "compiler/sema/row.h"
 #include "compiler/sema/typed.h"
 #include "compiler/sema/usage.h"
+#include "compiler/user/programs.h"
 
 namespace memtrace::sema {
 
@@ -101,6 +102,11 @@ class Checker {
   }
   Type TypeNamed(const syntax::TypeName& name);
   void Complete(Type type);
+  // Where a number that is used as an address points: what probes on programs see are addresses of
+  // the process.
+  types::Space AddressSpace() const {
+    return group_ != nullptr && group_->is_user ? types::Space::kUser : types::Space::kKernel;
+  }
   // Where the memory lies that a place or a pointer is in.
   static types::Space SpaceOf(const Expr& expr);
 
@@ -268,6 +274,7 @@ class Checker {
 
   const syntax::Ast& ast_;
   kernel::Kernel& kernel_;
+  user::Programs programs_;
   const CheckOptions& options_;
   diag::Diagnostics& diagnostics_;
   plan::Config config_;

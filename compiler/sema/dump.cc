@@ -65,7 +65,8 @@ class Dumper {
 
   void DumpProgram(const Program& program) {
     static constexpr std::string_view kTypes[] = {"raw_tracepoint", "tracepoint", "perf_event",
-                                                  "tracing",        "kprobe",     "kprobe_multi"};
+                                                  "tracing",        "kprobe",     "kprobe_multi",
+                                                  "uprobe_multi"};
     Line("program {} ({})", program.symbol, kTypes[static_cast<size_t>(program.type)]);
     current_ = &program;
     ++depth_;
@@ -84,10 +85,11 @@ class Dumper {
 
   void DumpProbe(const ProbeUse& use) {
     static constexpr std::string_view kKinds[] = {
-        "begin",   "end",     "interval", "raw_tracepoint", "tracepoint",   "software",
-        "profile", "tracing", "iterator", "signal",         "kprobe",       "kretprobe",
-        "kprobe_multi", "kretprobe_multi"};
-    static_assert(std::size(kKinds) == static_cast<size_t>(plan::AttachKind::kKretprobeMulti) + 1);
+        "begin",     "end",          "interval",        "raw_tracepoint",  "tracepoint",
+        "software",  "profile",      "tracing",         "iterator",        "signal",
+        "kprobe",    "kretprobe",    "kprobe_multi",    "kretprobe_multi", "uprobe",
+        "uretprobe", "uprobe_multi", "uretprobe_multi", "hardware",        "watchpoint"};
+    static_assert(std::size(kKinds) == static_cast<size_t>(plan::AttachKind::kWatchpoint) + 1);
     std::string text =
         fmt::format("{} by {}", use.probe.name, kKinds[static_cast<size_t>(use.probe.kind)]);
     if (use.probe.kind == plan::AttachKind::kRawTracepoint) text += " " + use.probe.event;
@@ -165,8 +167,21 @@ std::string Dumper::FieldText(const ContextField& field) const {
     case probes::From::kStackArgument:
       text = fmt::format("stack +{}", field.offset);
       break;
+    case probes::From::kUserStackArgument:
+      text = fmt::format("user stack +{}", field.offset);
+      break;
     case probes::From::kResult:
       text = "result";
+      break;
+    case probes::From::kUserRegister:
+      text = fmt::format("pt_regs +{} >> {}", field.operand.base, field.operand.shift);
+      break;
+    case probes::From::kUserMemory:
+      text = fmt::format("user memory at {} + pt_regs +{}", field.operand.constant,
+                         field.operand.base);
+      if (field.operand.scale != 0) {
+        text += fmt::format(" + {} × pt_regs +{}", field.operand.scale, field.operand.index);
+      }
       break;
   }
   if (field.is_data_loc) text += field.is_relative_loc ? " rel_loc" : " data_loc";

@@ -77,7 +77,9 @@ class Collector {
   void VisitField(const ContextField& field) {
     bool reads = field.from == probes::From::kArgumentMember ||
                  field.from == probes::From::kSyscallArgument ||
-                 field.from == probes::From::kStackArgument || field.is_data_loc;
+                 field.from == probes::From::kStackArgument ||
+                 field.from == probes::From::kUserStackArgument ||
+                 field.from == probes::From::kUserMemory || field.is_data_loc;
     if (reads) AddAt(LossCause::kReadFailed, field.span);
     if (field.is_data_loc) AddAt(LossCause::kTruncated, field.span);
   }

@@ -26,7 +26,8 @@ void CollectNames(Type type, std::vector<std::string_view>& names) {
 }  // namespace
 
 void Checker::Complete(Type type) {
-  if (type.IsStruct() && !type->complete) kernel_.Complete(type);
+  if (!type.IsStruct() || type->complete || programs_.Complete(type)) return;
+  kernel_.Complete(type);
 }
 
 Space Checker::SpaceOf(const Expr& expr) {
@@ -67,6 +68,11 @@ Type Checker::InSpace(Type type, Space space) {
 
 Expr* Checker::FieldOf(Span span, const probes::Field& field) {
   Type type = field.type;
+  if (!field.unreadable.empty()) {
+    Error(Code::kNoArguments, span, fmt::format("{} can't be read here", field.name))
+        .Note(field.unreadable);
+    return ErrorExpr(span);
+  }
   // The bytes of a __data_loc string lie in the record; how many is known when the event happens.
   if (type.Is(Kind::kString) && type->size == 0) type = types().String(config_.max_strlen);
   if (field.is_constant) return ConstantOf(span, type, static_cast<uint64_t>(field.constant));
@@ -76,6 +82,7 @@ Expr* Checker::FieldOf(Span span, const probes::Field& field) {
   node->offset = field.offset;
   node->bit_offset = field.bit_offset;
   node->bit_size = field.bit_size;
+  node->operand = field.operand;
   node->is_data_loc = field.is_data_loc;
   node->is_relative_loc = field.is_relative_loc;
   return node;
@@ -118,7 +125,10 @@ void Checker::ReportNoField(Span span, const std::string& name) {
   }
   if (lacking_count > 4) lacking += fmt::format(" and {} more", lacking_count - 4);
   if (names.empty()) {
-    Error(Code::kNoArguments, span, fmt::format("{} has no args", lacking));
+    auto builder = Error(Code::kNoArguments, span, fmt::format("{} has no args", lacking));
+    if (group_->is_user && group_->result) {
+      builder.Note("where a function returns they are gone: keep them in a map when it is entered");
+    }
     return;
   }
   if (having_count > 0) {
@@ -187,8 +197,12 @@ Expr* Checker::MemberOf(Span span, Span name_span, Expr* object, const std::stri
   types::FoundMember found = types::FindMember(type, name);
   if (!found.found) {
     if (type->members.empty() && !type->complete) {
-      Error(Code::kUnknownField, name_span,
-            fmt::format("this kernel's BTF does not say what is in {}", type.Name()));
+      Error(
+          Code::kUnknownField, name_span,
+          fmt::format("{} does not say what is in {}",
+                      SpaceOf(*object) == Space::kUser && group_->is_user ? "the debug information"
+                                                                          : "this kernel's BTF",
+                      type.Name()));
       return ErrorExpr(span);
     }
     std::vector<std::string_view> names;

@@ -85,7 +85,7 @@ Expr* Checker::CheckNumberedArgument(Span span, uint32_t number) {
   if (unknown_probes_) return ErrorExpr(span);
   constexpr uint32_t kMostArguments = 32;  // more than any function of the kernel has
   if (!group_->unknown_arguments.empty() && !group_->result && number < kMostArguments) {
-    return FieldOf(span, probes::UntypedArgument(number, types()));
+    return FieldOf(span, probes::UntypedArgument(number, group_->is_user, types()));
   }
   if (group_->result && !group_->has_numbered_arguments) {
     Error(Code::kNoArguments, span,
@@ -117,14 +117,15 @@ Expr* Checker::CheckResult(Span span) {
   if (group_->result) return FieldOf(span, *group_->result);
   bool is_exit =
       !group_->targets.empty() && (group_->targets[0].provider == probes::Provider::kKretprobe ||
-                                   group_->targets[0].provider == probes::Provider::kFexit);
+                                   group_->targets[0].provider == probes::Provider::kFexit ||
+                                   group_->targets[0].provider == probes::Provider::kUretprobe);
   if (is_exit) {
     Error(Code::kNoArguments, span, fmt::format("{} returns nothing", group_->targets[0].function));
     return ErrorExpr(span);
   }
   Error(Code::kNoArguments, span, "retval is only known where a function returns")
       .Note(
-          "that is kretprobe and fexit; a system call's is args.ret of "
+          "that is kretprobe, fexit and uretprobe; a system call's is args.ret of "
           "tracepoint:syscalls:sys_exit_NAME");
   return ErrorExpr(span);
 }

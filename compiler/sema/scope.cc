@@ -30,6 +30,12 @@ bool RunsInEvents(const Program& program) {
       case plan::AttachKind::kKretprobe:
       case plan::AttachKind::kKprobeMulti:
       case plan::AttachKind::kKretprobeMulti:
+      case plan::AttachKind::kUprobe:
+      case plan::AttachKind::kUretprobe:
+      case plan::AttachKind::kUprobeMulti:
+      case plan::AttachKind::kUretprobeMulti:
+      case plan::AttachKind::kHardware:
+      case plan::AttachKind::kWatchpoint:
         return true;
     }
     return true;

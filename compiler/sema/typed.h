@@ -90,6 +90,7 @@ struct ContextField : Expr {
   uint32_t offset;
   uint8_t bit_offset, bit_size;
   bool is_data_loc, is_relative_loc;
+  probes::Operand operand;
 };
 
 // object.member. `object` is a pointer (then it is followed, through its Space) or a struct-typed
@@ -293,8 +294,8 @@ struct SyscallDispatch {
     uint64_t name_index;
   };
   std::vector<Call> calls;  // empty: not a dispatching program
-  // Bytes from the start of struct task_struct to thread_info.status (x86), whose TS_COMPAT bit tells a 32-bit
-  // call; kNoCompat where there is no such thing.
+  // Bytes from the start of struct task_struct to thread_info.status (x86), whose TS_COMPAT bit
+  // tells a 32-bit call; kNoCompat where there is no such thing.
   static constexpr uint32_t kNoCompat = UINT32_MAX;
   uint32_t compat_status_offset = kNoCompat;
 };
@@ -315,7 +316,7 @@ struct Program {
   Block* body = nullptr;
   std::vector<ProbeUse> probes;
   SyscallDispatch syscalls;
-  bool is_scoped = false;      // see plan::Program
+  bool is_scoped = false;  // see plan::Program
   bool excludes_self = false;
   bool follows_forks = false;  // no clause of the script: keeps the tree of Scope; `body` is empty
   // An iterator's program: which u64 of its context are pointers (null after the last object), and
@@ -328,15 +329,15 @@ struct Program {
 // Where the kernel keeps what scope filters and `memcg` ask for, in bytes from the start of each
 // struct.
 struct TaskLayout {
-  uint32_t task_tgid = 0;      // task_struct.tgid
-  uint32_t task_css_set = 0;   // task_struct.cgroups
-  uint32_t set_default = 0;    // css_set.dfl_cgrp
-  uint32_t set_memory = 0;     // css_set.subsys[memory_cgrp_id]
-  uint32_t css_cgroup = 0;     // cgroup_subsys_state.cgroup
-  uint32_t css_parent = 0;     // cgroup_subsys_state.parent
-  uint32_t cgroup_css = 0;     // cgroup.self
-  uint32_t cgroup_node = 0;    // cgroup.kn
-  uint32_t node_id = 0;        // kernfs_node.id
+  uint32_t task_tgid = 0;     // task_struct.tgid
+  uint32_t task_css_set = 0;  // task_struct.cgroups
+  uint32_t set_default = 0;   // css_set.dfl_cgrp
+  uint32_t set_memory = 0;    // css_set.subsys[memory_cgrp_id]
+  uint32_t css_cgroup = 0;    // cgroup_subsys_state.cgroup
+  uint32_t css_parent = 0;    // cgroup_subsys_state.parent
+  uint32_t cgroup_css = 0;    // cgroup.self
+  uint32_t cgroup_node = 0;   // cgroup.kn
+  uint32_t node_id = 0;       // kernfs_node.id
 };
 
 struct TypedProgram {
@@ -348,8 +349,8 @@ struct TypedProgram {
   std::vector<std::string> probe_names;
   std::string kernel_release;
   uint32_t possible_cpus = 1;
-  plan::Scope scope;        // its offsets are BuildPlan's
-  TaskLayout task_layout;   // filled in as far as it is needed
+  plan::Scope scope;       // its offsets are BuildPlan's
+  TaskLayout task_layout;  // filled in as far as it is needed
 };
 
 // Deterministic text of the whole program with the type of every node: --dump=types.

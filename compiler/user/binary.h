@@ -77,6 +77,9 @@ class Binary {
 
   // What the debug information says of the function at `address`; nullopt when there is none.
   std::optional<Prototype> PrototypeAt(uint64_t address);
+  // Whether the debug information knows a function of this name that was put into its callers.
+  // Reads all of it.
+  bool IsInlined(std::string_view function);
   // Whether a line of the source begins at `address`: a place where a probe surely does no harm.
   bool IsLineStart(uint64_t address);
   // Fills in a struct that came from PrototypeAt(); false when it is not ours.

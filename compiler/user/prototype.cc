@@ -129,6 +129,26 @@ std::optional<Prototype> Binary::PrototypeAt(uint64_t address) {
   return prototype;
 }
 
+bool Binary::IsInlined(std::string_view function) {
+  struct Search {
+    std::string_view name;
+    bool found = false;
+  } search{function};
+  auto visit = [](Dwarf_Die* die, void* argument) -> int {
+    auto* wanted = static_cast<Search*>(argument);
+    const char* name = dwarf_diename(die);
+    if (name == nullptr || wanted->name != name || dwarf_func_inline(die) == 0) return DWARF_CB_OK;
+    wanted->found = true;
+    return DWARF_CB_ABORT;
+  };
+  Dwarf_Addr bias = 0;
+  for (Dwarf_Die* unit = nullptr;
+       !search.found && (unit = dwfl_module_nextcu(impl_->module, unit, &bias)) != nullptr;) {
+    dwarf_getfuncs(unit, visit, &search, 0);
+  }
+  return search.found;
+}
+
 bool Binary::IsLineStart(uint64_t address) {
   Dwfl_Line* line = dwfl_module_getsrc(impl_->module, address);
   Dwarf_Addr start = 0;

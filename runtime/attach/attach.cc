@@ -13,6 +13,8 @@
 
 #include "runtime/attach/kprobe.h"
 #include "runtime/attach/rights.h"
+#include "runtime/attach/uprobe.h"
+#include "runtime/attach/watchpoint.h"
 
 namespace memtrace::attach {
 namespace {
@@ -30,13 +32,14 @@ Result<UniqueFd> OpenRaw(const char* event, int program_fd) {
                  RightsForBpf());
 }
 
-// A perf event that runs the program; empty when the CPU is offline. The link keeps the event
-// alive, so only the link is kept.
-Result<UniqueFd> OpenPerf(const perf_event_attr& attributes, uint32_t cpu, int program_fd) {
-  UniqueFd event(
-      static_cast<int>(::syscall(SYS_perf_event_open, &attributes, /*pid=*/-1,
-                                 static_cast<int>(cpu), /*group=*/-1, PERF_FLAG_FD_CLOEXEC)));
+// A perf event that runs the program, of a thread or of a CPU (the other is -1); empty when the CPU
+// is offline. The link keeps the event alive, so only the link is kept.
+Result<UniqueFd> OpenPerf(const perf_event_attr& attributes, pid_t thread, int cpu,
+                          int program_fd) {
+  UniqueFd event(static_cast<int>(::syscall(SYS_perf_event_open, &attributes, thread, cpu,
+                                            /*group=*/-1, PERF_FLAG_FD_CLOEXEC)));
   if (!event.valid() && errno == ENODEV) return UniqueFd();
+  if (!event.valid() && attributes.type == PERF_TYPE_BREAKPOINT) return RefusedWatchpoint(errno);
   if (!event.valid()) return Explain("perf_event_open", errno, RightsForPerf());
   int link = bpf_link_create(program_fd, event.get(), BPF_PERF_EVENT, nullptr);
   if (link < 0) return Explain("link a program to a perf event", -link, RightsForBpf());
@@ -46,8 +49,9 @@ Result<UniqueFd> OpenPerf(const perf_event_attr& attributes, uint32_t cpu, int p
 perf_event_attr AttributesOf(const plan::Probe& probe) {
   perf_event_attr attributes = {};
   attributes.size = sizeof attributes;
-  bool is_tracepoint = probe.kind == plan::AttachKind::kTracepoint;
-  attributes.type = is_tracepoint ? PERF_TYPE_TRACEPOINT : PERF_TYPE_SOFTWARE;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  if (probe.kind == plan::AttachKind::kTracepoint) attributes.type = PERF_TYPE_TRACEPOINT;
+  if (probe.kind == plan::AttachKind::kHardware) attributes.type = PERF_TYPE_HARDWARE;
   attributes.config = probe.config;
   if (probe.kind == plan::AttachKind::kProfile) attributes.config = PERF_COUNT_SW_CPU_CLOCK;
   attributes.sample_period = probe.period != 0 ? probe.period : 1;
@@ -65,9 +69,9 @@ Error GivenUp() { return Error(ErrorKind::kBusy, "interrupted while attaching");
 // One course of attaching.
 class Attacher {
  public:
-  Attacher(const plan::Plan& plan, const bpf::Loaded& loaded,
-           const std::vector<uint32_t>& online_cpus, const Progress& progress)
-      : plan_(plan), loaded_(loaded), cpus_(online_cpus), progress_(progress) {}
+  Attacher(const plan::Plan& plan, const bpf::Loaded& loaded, const Place& place,
+           const Progress& progress)
+      : plan_(plan), loaded_(loaded), place_(place), progress_(progress) {}
 
   Result<Attachments> Run() {
     for (const plan::Probe& probe : plan_.probes) total_ += PlacesOf(probe);
@@ -97,11 +101,17 @@ class Attacher {
       case plan::AttachKind::kTracepoint:
       case plan::AttachKind::kSoftware:
       case plan::AttachKind::kProfile:
+      case plan::AttachKind::kHardware:
+      case plan::AttachKind::kWatchpoint:
       case plan::AttachKind::kKprobeMulti:
       case plan::AttachKind::kKretprobeMulti:
+      case plan::AttachKind::kUprobeMulti:
+      case plan::AttachKind::kUretprobeMulti:
         return 1;
       case plan::AttachKind::kKprobe:
       case plan::AttachKind::kKretprobe:
+      case plan::AttachKind::kUprobe:
+      case plan::AttachKind::kUretprobe:
         return probe.functions.size();
     }
     MT_UNREACHABLE("an attach kind outside its enum");
@@ -164,15 +174,24 @@ class Attacher {
       case plan::AttachKind::kTracepoint:
         // One event serves all CPUs: a program hangs on the tracepoint itself.
         return AttachOnCpus(probe, 1);
+      case plan::AttachKind::kWatchpoint:
+        if (!IsOfKernel(probe)) return AttachWatchpoint(probe);
+        [[fallthrough]];
+      case plan::AttachKind::kHardware:
       case plan::AttachKind::kSoftware:
       case plan::AttachKind::kProfile:
-        return AttachOnCpus(probe, cpus_.size());
+        return AttachOnCpus(probe, place_.online_cpus.size());
       case plan::AttachKind::kKprobe:
       case plan::AttachKind::kKretprobe:
         return AttachKprobes(probe);
       case plan::AttachKind::kKprobeMulti:
       case plan::AttachKind::kKretprobeMulti:
+      case plan::AttachKind::kUprobeMulti:
+      case plan::AttachKind::kUretprobeMulti:
         return AttachMulti(probe, probe.functions);
+      case plan::AttachKind::kUprobe:
+      case plan::AttachKind::kUretprobe:
+        return AttachUprobes(probe);
     }
     MT_UNREACHABLE("an attach kind outside its enum");
   }
@@ -181,11 +200,15 @@ class Attacher {
   // passed over.
   Result<Done> AttachOnCpus(const plan::Probe& probe, size_t limit) {
     if (!Step()) return GivenUp();
-    perf_event_attr attributes = AttributesOf(probe);
+    int program_fd = loaded_.program_fd(probe.program);
+    perf_event_attr attributes = probe.kind == plan::AttachKind::kWatchpoint
+                                     ? WatchpointAttributes(probe)
+                                     : AttributesOf(probe);
     size_t opened = 0;
-    for (uint32_t cpu : cpus_) {
+    for (uint32_t cpu : place_.online_cpus) {
       if (opened == limit) break;
-      Result<UniqueFd> link = OpenPerf(attributes, cpu, loaded_.program_fd(probe.program));
+      Result<UniqueFd> link =
+          OpenPerf(attributes, /*thread=*/-1, static_cast<int>(cpu), program_fd);
       if (link.ok() && !link.value().valid()) continue;
       MT_RETURN_IF_ERROR(Take(probe, probe.name, std::move(link)));
       ++opened;
@@ -193,26 +216,67 @@ class Attacher {
     return Done{};
   }
 
+  // A watchpoint belongs to a thread. Those that the thread starts later inherit it; one that
+  // starts while we go through the list may be missed.
+  Result<Done> AttachWatchpoint(const plan::Probe& probe) {
+    if (!Step()) return GivenUp();
+    perf_event_attr attributes = WatchpointAttributes(probe);
+    attributes.inherit = 1;
+    attributes.inherit_thread = place_.process != 0;  // not by what it forks
+    MT_ASSIGN_OR_RETURN(std::vector<pid_t> threads,
+                        place_.process != 0 ? ThreadsOf(place_.process) : TreeOf(place_.root));
+    for (pid_t thread : threads) {
+      Result<UniqueFd> link =
+          OpenPerf(attributes, thread, /*cpu=*/-1, loaded_.program_fd(probe.program));
+      if (!link.ok() && link.error().kind() == ErrorKind::kNotFound) continue;  // it has ended
+      MT_RETURN_IF_ERROR(Take(probe, probe.name, std::move(link)));
+    }
+    return Done{};
+  }
+
   Result<Done> AttachKprobes(const plan::Probe& probe) {
-    if (!perf_type_) {
-      MT_ASSIGN_OR_RETURN(perf_type_, KprobePerfType());
+    if (!kprobe_type_) {
+      MT_ASSIGN_OR_RETURN(kprobe_type_, KprobePerfType());
     }
     for (const plan::Function& function : probe.functions) {
       if (!Step()) return GivenUp();
-      Result<UniqueFd> link = OpenKprobe(probe, function, *perf_type_, cpus_.front(),
+      Result<UniqueFd> link = OpenKprobe(probe, function, *kprobe_type_, place_.online_cpus.front(),
                                          loaded_.program_fd(probe.program));
       MT_RETURN_IF_ERROR(Take(probe, probe.name, std::move(link)));
     }
     return Done{};
   }
 
+  Result<Done> AttachUprobes(const plan::Probe& probe) {
+    if (!uprobe_type_) {
+      MT_ASSIGN_OR_RETURN(uprobe_type_, UprobePerfType());
+    }
+    for (const plan::Function& function : probe.functions) {
+      if (!Step()) return GivenUp();
+      Result<UniqueFd> link =
+          OpenUprobe(probe, function, *uprobe_type_, place_.process, place_.online_cpus.front(),
+                     loaded_.program_fd(probe.program));
+      MT_RETURN_IF_ERROR(Take(probe, probe.name, std::move(link)));
+    }
+    return Done{};
+  }
+
+  Result<UniqueFd> OpenMulti(const plan::Probe& probe,
+                             const std::vector<plan::Function>& functions) {
+    int program_fd = loaded_.program_fd(probe.program);
+    if (!probe.path.empty()) {
+      bool is_return = probe.kind == plan::AttachKind::kUretprobeMulti;
+      return OpenUprobeMulti(probe.path, functions, is_return, place_.process, program_fd);
+    }
+    bool is_return = probe.kind == plan::AttachKind::kKretprobeMulti;
+    return OpenKprobeMulti(functions, is_return, program_fd);
+  }
+
   // The kernel takes all functions or none and does not say which it minds: halves are tried until
   // it is known.
   Result<Done> AttachMulti(const plan::Probe& probe, const std::vector<plan::Function>& functions) {
     if (!Step()) return GivenUp();
-    bool is_return = probe.kind == plan::AttachKind::kKretprobeMulti;
-    Result<UniqueFd> link =
-        OpenKprobeMulti(functions, is_return, loaded_.program_fd(probe.program));
+    Result<UniqueFd> link = OpenMulti(probe, functions);
     bool is_about_place = !link.ok() && link.error().kind() != ErrorKind::kPermission;
     if (link.ok() || !is_about_place || functions.size() == 1 || !MayBeMissing(probe)) {
       std::string name = functions.size() == 1 ? NameOf(probe, functions[0]) : probe.name;
@@ -231,10 +295,10 @@ class Attacher {
 
   const plan::Plan& plan_;
   const bpf::Loaded& loaded_;
-  const std::vector<uint32_t>& cpus_;
+  const Place& place_;
   const Progress& progress_;
   Attachments result_;
-  std::optional<uint32_t> perf_type_;
+  std::optional<uint32_t> kprobe_type_, uprobe_type_;
   size_t done_ = 0, total_ = 0;
 };
 
@@ -281,10 +345,10 @@ Result<UniqueFd> OpenIterator(const plan::Probe& probe, int program_fd) {
   return UniqueFd(iterator);
 }
 
-Result<Attachments> Attach(const plan::Plan& plan, const bpf::Loaded& loaded,
-                           const std::vector<uint32_t>& online_cpus, const Progress& progress) {
-  MT_CHECK(!online_cpus.empty(), "a machine has at least one CPU online");
-  return Attacher(plan, loaded, online_cpus, progress).Run();
+Result<Attachments> Attach(const plan::Plan& plan, const bpf::Loaded& loaded, const Place& place,
+                           const Progress& progress) {
+  MT_CHECK(!place.online_cpus.empty(), "a machine has at least one CPU online");
+  return Attacher(plan, loaded, place, progress).Run();
 }
 
 }  // namespace memtrace::attach

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "compiler/base/file.h"
 #include "compiler/base/result.h"
 #include "compiler/plan/plan.h"
@@ -58,10 +60,17 @@ class Attachments {
 // A file that runs the program of a kIterator probe for each object as it is read; one byte each.
 Result<UniqueFd> OpenIterator(const plan::Probe& probe, int program_fd);
 
+// What attaching has to know of the machine and of whom is traced.
+struct Place {
+  std::vector<uint32_t> online_cpus;  // one at least
+  pid_t process = 0;  // the one of -p: probes on programs are only put there; 0: all
+  pid_t root = 0;     // without `process`, the first of a tree: whose memory is watched; 0: none
+};
+
 // Attaches every probe, or none: on failure what was attached is detached, and the error says which
 // probe failed and, where rights are missing, which. Probes that may be missing become failures()
 // instead, unless none is left. kBusy: `progress` gave up.
-Result<Attachments> Attach(const plan::Plan& plan, const bpf::Loaded& loaded,
-                           const std::vector<uint32_t>& online_cpus, const Progress& progress = {});
+Result<Attachments> Attach(const plan::Plan& plan, const bpf::Loaded& loaded, const Place& place,
+                           const Progress& progress = {});
 
 }  // namespace memtrace::attach

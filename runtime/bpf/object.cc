@@ -11,6 +11,7 @@
 #include <bpf/libbpf.h>
 
 #include "compiler/kernel/module_btf.h"
+#include "compiler/kernel/uprobe_multi.h"
 #include "runtime/bpf/verifier_log.h"
 
 namespace memtrace::bpf {
@@ -54,6 +55,7 @@ bpf_prog_type TypeAtOpen(plan::ProgramType type) {
       return BPF_PROG_TYPE_PERF_EVENT;
     case plan::ProgramType::kKprobe:
     case plan::ProgramType::kKprobeMulti:
+    case plan::ProgramType::kUprobeMulti:
       return BPF_PROG_TYPE_KPROBE;
     case plan::ProgramType::kTracing:
       // Until the last moment (TracingHandler): libbpf loads vmlinux BTF when it sees a tracing
@@ -135,6 +137,10 @@ Result<Done> Configure(const plan::Plan& plan, bpf_object* object) {
     bpf_program__set_type(program, TypeAtOpen(planned.type));
     if (planned.type == plan::ProgramType::kKprobeMulti) {
       bpf_program__set_expected_attach_type(program, BPF_TRACE_KPROBE_MULTI);
+    }
+    if (planned.type == plan::ProgramType::kUprobeMulti) {
+      bpf_program__set_expected_attach_type(
+          program, static_cast<bpf_attach_type>(kernel::kTraceUprobeMulti));
     }
   }
   std::string ring(plan::kRingMap), state(plan::kStateSection);

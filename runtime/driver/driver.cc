@@ -66,7 +66,9 @@ class Invocation {
 };
 
 int Invocation::List() {
-  Result<std::string> list = ListProbes(kernel_, options_.script, options_.list_verbose);
+  user::Programs programs(types_, static_cast<uint32_t>(options_.process.value_or(0)),
+                          kernel_.program_root());
+  Result<std::string> list = ListProbes(kernel_, programs, options_.script, options_.list_verbose);
   if (!list.ok()) return Fail(list.error());
   Print(stdout, list.value());
   if (list.value().empty())
@@ -98,6 +100,7 @@ sema::CheckOptions Invocation::CheckOptions() {
     options.config.push_back({.name = name, .value = value, .span = text});
   }
   options.allow_unsafe = options_.unsafe;
+  options.process = static_cast<uint32_t>(options_.process.value_or(0));
   if (scope_.process) options.processes = plan::ProcessScope::kProcess;
   if (scope_.tree || scope_.command_tree) options.processes = plan::ProcessScope::kTree;
   options.cgroup = hierarchy_;

@@ -13,6 +13,7 @@
 #include "compiler/compile.h"
 #include "compiler/probes/iterator.h"
 #include "compiler/probes/provider.h"
+#include "runtime/driver/user_listing.h"
 #include "runtime/session/notices.h"
 
 namespace memtrace::driver {
@@ -211,8 +212,9 @@ void AddFunctions(kernel::Kernel& kernel, const Pattern& pattern, bool with_argu
 
 }  // namespace
 
-Result<std::string> ListProbes(kernel::Kernel& kernel, const std::string& text,
-                               bool with_arguments) {
+Result<std::string> ListProbes(kernel::Kernel& kernel, user::Programs& programs,
+                               const std::string& text, bool with_arguments) {
+  if (NamesProgram(text)) return ListUserProbes(kernel, programs, text, with_arguments);
   Pattern pattern = ReadPattern(text);
   std::string list;
   if (Fits(pattern.provider, "tracepoint")) {

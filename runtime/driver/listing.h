@@ -5,12 +5,14 @@
 
 #include "compiler/base/result.h"
 #include "compiler/kernel/kernel.h"
+#include "compiler/user/programs.h"
 
 namespace memtrace::driver {
 
-// Probes that match `pattern` ("tracepoint:kmem:*", "kmem:*page*"; empty: all), one a line; with
-// `with_arguments` each is followed by its fields. An empty text means that nothing matches.
-Result<std::string> ListProbes(kernel::Kernel& kernel, const std::string& pattern,
-                               bool with_arguments);
+// Probes that match `pattern` ("tracepoint:kmem:*", "kmem:*page*", "uprobe:libc:mem*"; empty: all
+// of the kernel's), one a line; with `with_arguments` each is followed by its fields. An empty text
+// means that nothing matches.
+Result<std::string> ListProbes(kernel::Kernel& kernel, user::Programs& programs,
+                               const std::string& pattern, bool with_arguments);
 
 }  // namespace memtrace::driver

@@ -70,6 +70,21 @@ std::string Recipe(const plan::Plan& plan, const plan::Probe& probe) {
       return fmt::format("{}.multi, {} function{}",
                          probe.kind == plan::AttachKind::kKprobeMulti ? "kprobe" : "kretprobe",
                          probe.functions.size(), probe.functions.size() == 1 ? "" : "s");
+    case plan::AttachKind::kHardware:
+      return fmt::format("perf hardware event, every {}", probe.period);
+    case plan::AttachKind::kWatchpoint:
+      return fmt::format("hardware breakpoint, {} byte{}", probe.offset,
+                         probe.offset == 1 ? "" : "s");
+    case plan::AttachKind::kUprobe:
+      return "perf uprobe in " + probe.path;
+    case plan::AttachKind::kUretprobe:
+      return "perf uretprobe in " + probe.path;
+    case plan::AttachKind::kUprobeMulti:
+    case plan::AttachKind::kUretprobeMulti:
+      return fmt::format("{}.multi, {} place{} in {}",
+                         probe.kind == plan::AttachKind::kUprobeMulti ? "uprobe" : "uretprobe",
+                         probe.functions.size(), probe.functions.size() == 1 ? "" : "s",
+                         probe.path);
   }
   MT_UNREACHABLE("an attach kind outside its enum");
 }

@@ -266,7 +266,11 @@ Result<Done> Session::AttachProbes() {
     }
     return !stop_;
   };
-  auto attached = attach::Attach(plan_, machine_->loaded, options_.online_cpus, progress);
+  auto attached = attach::Attach(plan_, machine_->loaded,
+                                 {.online_cpus = options_.online_cpus,
+                                  .process = options_.scope.process.value_or(0),
+                                  .root = options_.scope.tree.value_or(child_ ? child_->pid() : 0)},
+                                 progress);
   if (is_shown) Tell("\r\033[K");
   if (!attached.ok()) return stop_ ? Result<Done>(Done{}) : attached.error();
   attachments_ = std::move(attached).value();

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "compiler/kernel/raw_args.h"
+#include "compiler/kernel/registers.h"
 #include "compiler/kernel/syscalls.h"
 #include "compiler/probes/attach_plan.h"
 #include "compiler/probes/raw_fields.h"
@@ -208,6 +209,30 @@ Result<std::string> MakeRawContext(kernel::Kernel& kernel, const kernel::Tracepo
   return context.bytes();
 }
 
+// Registers of a function's entry or return: arg0=… of those that arguments are passed in, sp=…,
+// retval=….
+Result<std::string> MakeRegisters(const std::vector<Assignment>& assignments) {
+  std::string registers(1024, '\0');
+  for (const Assignment& assignment : assignments) {
+    uint64_t index = 0, number = 0;
+    uint32_t offset = 0;
+    const std::string& field = assignment.field;
+    if (field == "sp") {
+      offset = kernel::kStackPointer;
+    } else if (field == "retval") {
+      offset = kernel::kResultRegister;
+    } else if (field.starts_with("arg") && ParseNumber(field.substr(3), index) &&
+               index < kernel::kArgumentRegisterCount) {
+      offset = kernel::kArgumentRegisters[index];
+    } else {
+      return Invalid("no such register: " + field);
+    }
+    if (!ParseNumber(assignment.value, number)) return Invalid(assignment.value);
+    std::memcpy(&registers[offset], &number, sizeof number);
+  }
+  return registers;
+}
+
 }  // namespace
 
 Result<std::vector<EventLine>> ParseEvents(std::string_view body) {
@@ -269,11 +294,18 @@ Result<std::string> MakeContext(kernel::Kernel& kernel, const plan::Probe& probe
     case plan::AttachKind::kSignal:
     case plan::AttachKind::kSoftware:
     case plan::AttachKind::kProfile:
+    case plan::AttachKind::kHardware:
+    case plan::AttachKind::kWatchpoint:
+      return std::string(1024, '\0');
     case plan::AttachKind::kKprobe:
     case plan::AttachKind::kKretprobe:
     case plan::AttachKind::kKprobeMulti:
     case plan::AttachKind::kKretprobeMulti:
-      return std::string(1024, '\0');
+    case plan::AttachKind::kUprobe:
+    case plan::AttachKind::kUretprobe:
+    case plan::AttachKind::kUprobeMulti:
+    case plan::AttachKind::kUretprobeMulti:
+      return MakeRegisters(event.assignments);
   }
   return Invalid("no context is known");
 }

@@ -43,7 +43,8 @@ Result<Done> ParseMemory(std::string_view body, kernel::Kernel& kernel, Memory& 
 bool Serves(const plan::Probe& probe, std::string_view name);
 
 // What a program gets as its context when `event` happens and `probe` is attached: a classic
-// record, the arguments of a raw tracepoint, or zeros. Memory that raw arguments point to is added
+// record, the arguments of a raw tracepoint, the registers at a function (arg0=…, sp=…, retval=…),
+// or zeros. Memory that raw arguments point to is added
 // to `memory`. The raw arguments of proven rows are found by field name, others are written as
 // arg0=…, arg1=….
 Result<std::string> MakeContext(kernel::Kernel& kernel, const plan::Probe& probe,

@@ -72,10 +72,7 @@ uint64_t Fake_ktime_get_ns() { return Clock("ktime_get_ns"); }
 uint64_t Fake_ktime_get_boot_ns() { return Clock("ktime_get_boot_ns"); }
 uint64_t Fake_ktime_get_coarse_ns() { return Clock("ktime_get_coarse_ns"); }
 uint64_t Fake_ktime_get_tai_ns() { return Clock("ktime_get_tai_ns"); }
-uint64_t Fake_get_attach_cookie(void*) {
-  Enter("get_attach_cookie");
-  return 0;  // programs of one probe only
-}
+uint64_t Fake_get_attach_cookie(void*) { return Enter("get_attach_cookie").world().cookie; }
 
 uint64_t Fake_jiffies64() { return Enter("jiffies64").world().jiffies; }
 uint64_t Fake_get_prandom_u32() {

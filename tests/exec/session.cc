@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -80,12 +81,22 @@ class Session {
       const std::vector<plan::Index>& swaps = prepared_.plan.programs[probe.program].swaps;
       if (depth_ == 0 && drain_) reader_.Drain();
       reader_.Swap(swaps);
+      uint64_t interrupted = std::exchange(prepared_.world->cookie, CookieOf(probe, event.probe));
       RunProgram(probe.program, context);
+      prepared_.world->cookie = interrupted;
       if (depth_ == 0 && drain_) reader_.Drain(swaps);
       if (reader_.exit_status()) break;
     }
     if (!is_known) return Invalid("nothing is attached to " + event.probe);
     return Done{};
+  }
+
+  // What the attachment gives a program to know the event by (plan::Function).
+  uint64_t CookieOf(const plan::Probe& probe, std::string_view event) const {
+    for (const plan::Function& function : probe.functions) {
+      if (prepared_.plan.probe_names[function.cookie & UINT32_MAX] == event) return function.cookie;
+    }
+    return 0;
   }
 
   Result<Done> RunAll(plan::AttachKind kind) {

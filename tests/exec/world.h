@@ -22,6 +22,7 @@ struct World {
   uint64_t cgroup = 1;
   uint64_t task = 0;  // address of the task_struct
   uint64_t jiffies = 0;
+  uint64_t cookie = 0;  // of the attachment through which the event at hand comes
   // All clocks: `time` ns, and `step` more at every reading.
   std::atomic<uint64_t> time = 1'000'000'000;
   uint64_t step = 0;

@@ -263,7 +263,7 @@ TEST_F(RuntimeTest, TypedProgramsAttachWithoutVmlinuxBtf) {
   plan::Probe probe = RawProbe("", kTypedEvent);
   probe.kind = plan::AttachKind::kTracing;
   plan_.probes = {probe};
-  Result<attach::Attachments> attached = attach::Attach(plan_, *loaded_, {0});
+  Result<attach::Attachments> attached = attach::Attach(plan_, *loaded_, {.online_cpus = {0}});
   ASSERT_TRUE(attached.ok()) << attached.error().message();
   for (int i = 0; i < 100; ++i) ::syscall(SYS_getpid);
   attached.value().Detach();
@@ -275,7 +275,7 @@ TEST_F(RuntimeTest, ProfileSamplesEveryCpu) {
   probe.kind = plan::AttachKind::kProfile;
   probe.frequency = 999;
   plan_.probes = {probe};
-  Result<attach::Attachments> attached = attach::Attach(plan_, *loaded_, {0, 1});
+  Result<attach::Attachments> attached = attach::Attach(plan_, *loaded_, {.online_cpus = {0, 1}});
   ASSERT_TRUE(attached.ok()) << attached.error().message();
   Clock::time_point end = Clock::now() + std::chrono::milliseconds(300);
   while (Clock::now() < end) {
@@ -286,7 +286,7 @@ TEST_F(RuntimeTest, ProfileSamplesEveryCpu) {
 
 TEST_F(RuntimeTest, AnUnknownEventIsNamed) {
   plan_.probes = {RawProbe("no_such_event", kCountEvent)};
-  Result<attach::Attachments> attached = attach::Attach(plan_, *loaded_, {0});
+  Result<attach::Attachments> attached = attach::Attach(plan_, *loaded_, {.online_cpus = {0}});
   ASSERT_FALSE(attached.ok());
   EXPECT_EQ(attached.error().kind(), ErrorKind::kNotFound);
   EXPECT_EQ(attached.error().message(),
@@ -297,7 +297,7 @@ TEST_F(RuntimeTest, AnUnknownEventIsNamed) {
 // copies set aside, and the rest, add up to what was counted without exchange.
 TEST_F(RuntimeTest, ExchangedCopiesAddUp) {
   plan_.probes = {RawProbe("sys_enter", kCountEvent)};
-  Result<attach::Attachments> attached = attach::Attach(plan_, *loaded_, {0});
+  Result<attach::Attachments> attached = attach::Attach(plan_, *loaded_, {.online_cpus = {0}});
   ASSERT_TRUE(attached.ok()) << attached.error().message();
   std::atomic<bool> stop = false;
   auto work = [&] {
@@ -348,10 +348,11 @@ TEST_F(RuntimeTest, DetachesThreeHundredRawTracepointsAtOnce) {
   std::erase_if(plan_.probes, [&](const plan::Probe& probe) {
     plan::Plan one = plan_;
     one.probes = {probe};
-    return !attach::Attach(one, *loaded_, {0}).ok();
+    return !attach::Attach(one, *loaded_, {.online_cpus = {0}}).ok();
   });
   Clock::time_point begin = Clock::now();
-  attach::Attachments attached = std::move(attach::Attach(plan_, *loaded_, {0})).value();
+  attach::Attachments attached =
+      std::move(attach::Attach(plan_, *loaded_, {.online_cpus = {0}})).value();
   Clock::time_point middle = Clock::now();
   attached.Detach();
   auto detaching = Clock::now() - middle;

@@ -36,6 +36,7 @@ class ProbesTest : public testing::Test {
 
   std::string root_;
   types::TypeTable types_;
+  user::Programs programs_{types_, 0};
   diag::Diagnostics diagnostics_;
 };
 
@@ -64,7 +65,7 @@ TEST_F(ProbesTest, WhatMayNotBeReadNeedsRoot) {
   kernel::Kernel kernel(kernel::Roots::Fixture(root_), types_);
   constexpr uid_t kNobody = 65534;
   ASSERT_EQ(setresuid(kNobody, kNobody, 0), 0);
-  EXPECT_TRUE(Expand(Spec({"tracepoint", "kmem", "one"}), kernel, diagnostics_).empty());
+  EXPECT_TRUE(Expand(Spec({"tracepoint", "kmem", "one"}), kernel, programs_, diagnostics_).empty());
   ASSERT_EQ(setresuid(0, 0, 0), 0);
   ASSERT_EQ(diagnostics_.all().size(), 1u);
   EXPECT_EQ(diagnostics_.all()[0].code, diag::Code::kNeedsRoot);
@@ -74,7 +75,7 @@ TEST_F(ProbesTest, WhatMayNotBeReadNeedsRoot) {
 TEST_F(ProbesTest, AFormatThatIsNoneIsReported) {
   MakeEvent("nonsense\n");
   kernel::Kernel kernel(kernel::Roots::Fixture(root_), types_);
-  auto targets = Expand(Spec({"tracepoint", "kmem", "one"}), kernel, diagnostics_);
+  auto targets = Expand(Spec({"tracepoint", "kmem", "one"}), kernel, programs_, diagnostics_);
   ASSERT_EQ(targets.size(), 1u);
   EXPECT_TRUE(PlanAttach(targets, {}, kernel, diagnostics_).empty());
   ASSERT_EQ(diagnostics_.all().size(), 1u);
@@ -83,11 +84,11 @@ TEST_F(ProbesTest, AFormatThatIsNoneIsReported) {
 
 TEST_F(ProbesTest, SoftwareEventsHaveTheNamesAndPeriodsOfPerf) {
   kernel::Kernel kernel(kernel::Roots::Fixture(root_), types_);
-  auto targets = Expand(Spec({"software", "faults", ""}), kernel, diagnostics_);
+  auto targets = Expand(Spec({"software", "faults", ""}), kernel, programs_, diagnostics_);
   ASSERT_EQ(targets.size(), 1u);
   EXPECT_EQ(targets[0].event, "page-faults");
   EXPECT_EQ(targets[0].period, 1u);
-  targets = Expand(Spec({"s", "cpu-clock"}), kernel, diagnostics_);
+  targets = Expand(Spec({"s", "cpu-clock"}), kernel, programs_, diagnostics_);
   ASSERT_EQ(targets.size(), 1u);
   EXPECT_EQ(targets[0].period, 1'000'000u);
   EXPECT_FALSE(diagnostics_.has_errors());

@@ -34,6 +34,11 @@ void WarnOfOwnTask(Checker& checker, const Row& row, const CallSyntax& call) {
       case probes::Provider::kKretprobe:
       case probes::Provider::kFentry:
       case probes::Provider::kFexit:
+      case probes::Provider::kUprobe:
+      case probes::Provider::kUretprobe:
+      case probes::Provider::kUsdt:
+      case probes::Provider::kHardware:
+      case probes::Provider::kWatchpoint:
       case probes::Provider::kUnsupported:
         break;
     }
@@ -287,7 +292,7 @@ constinit const Row kFuncRow = {
     Function::kFunc,
     RowKind::kBuiltin,
     "string func",
-    "Name of the function that a kprobe, kretprobe, fentry or fexit is on.",
+    "Name of the function that a probe on functions is on; of C++ its signature.",
     "kprobe:vfs_* { @[func] = count(); }",
     CheckFunc};
 constinit const Row kCtxRow = {Function::kCtx,
@@ -300,8 +305,8 @@ constinit const Row kRetvalRow = {
     Function::kRetval,
     RowKind::kBuiltin,
     "retval",
-    "What a function returned, in kretprobe and fexit; typed as the kernel declares it. A system "
-    "call's is args.ret.",
+    "What a function returned, in kretprobe, fexit and uretprobe; typed as the kernel or the "
+    "program's debug information declares it. A system call's is args.ret.",
     "kretprobe:vfs_read { @ = hist(retval); }",
     CheckRetval};
 constinit const Row kUsermodeRow = {

@@ -40,6 +40,12 @@ Expr* CheckNsecs(Checker& checker, const Row& row, const CallSyntax& call) {
 // What str() reads from: a pointer, or the address of an array of bytes.
 Expr* StringSource(Checker& checker, Expr* value) {
   if (value->type.IsPointer()) return value;
+  // A probe on a program sees its addresses as numbers.
+  bool is_address = value->type.Is(Kind::kInt) && value->type->size == 8 &&
+                    checker.AddressSpace() == Space::kUser;
+  if (is_address) {
+    return checker.Convert(value, checker.types().Pointer(checker.types().Void(), Space::kUser));
+  }
   bool is_bytes = value->type.Is(Kind::kArray) && value->type->target->size == 1;
   if (!is_bytes) return nullptr;
   auto* node = checker.New<AddressOf>(
