@@ -256,6 +256,18 @@ Trace Tracer::Finish() {
   return {.out = ReadAll(out_), .err = ReadAll(err_), .exit_status = *status_, .failure = failure_};
 }
 
+pid_t Tracer::CommandPid() const {
+  std::string parent = "PPid:\t" + std::to_string(pid_) + "\n";
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
+    std::ifstream status(entry.path() / "status");
+    std::stringstream text;
+    text << status.rdbuf();
+    if (text.str().find(parent) == std::string::npos) continue;
+    return static_cast<pid_t>(std::atol(entry.path().filename().c_str()));
+  }
+  return 0;
+}
+
 std::vector<uint32_t> Tracer::ProgramIds() const {
   std::set<uint32_t> ids;
   fs::path directory = "/proc/" + std::to_string(pid_) + "/fdinfo";

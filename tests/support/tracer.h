@@ -64,6 +64,8 @@ class Tracer {
   // Waits for its end (and kills it at the timeout).
   Trace Finish();
 
+  // The process of its command (-c); 0: there is none.
+  pid_t CommandPid() const;
   // Ids of the BPF programs whose descriptors it holds.
   std::vector<uint32_t> ProgramIds() const;
   // Times that its threads gave up the CPU so far because they had to wait.
