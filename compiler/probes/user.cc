@@ -234,6 +234,21 @@ bool MayBreakCode(ExpandContext& context, const Wanted& wanted, user::Binary& bi
   return true;
 }
 
+// The kernel has bugs, too, and a program that computes something else is the worst of them.
+bool MayBeMisread(ExpandContext& context, const Wanted& wanted, user::Binary& binary,
+                  uint64_t place) {
+  if (context.options.allow_unsafe || !IsMisread(binary, place)) return false;
+  if (!context.quiet) {
+    context.diagnostics
+        .Error(
+            Code::kCannotAttach, wanted.span,
+            fmt::format("{}{} begins with an instruction of AVX that the kernel takes for another",
+                        wanted.function, wanted.offset_text))
+        .Note("a probe there would break the program; --unsafe puts it there");
+  }
+  return true;
+}
+
 bool ExpandAddress(ExpandContext& context, const syntax::ProbeSpec& spec, const ProviderRow& row,
                    const Wanted& wanted, user::Binary& binary, std::vector<Target>& targets) {
   uint64_t address = *wanted.address;
@@ -241,6 +256,7 @@ bool ExpandAddress(ExpandContext& context, const syntax::ProbeSpec& spec, const 
   if (!place) return ReportNoCode(context, wanted, binary);
   const Symbol* symbol = binary.FunctionAt(address);
   if (MayBreakCode(context, wanted, binary, address)) return false;
+  if (MayBeMisread(context, wanted, binary, *place)) return false;
   Target target = NewTarget(spec, row, wanted, binary, wanted.function);
   if (symbol != nullptr) target.function = DisplayName(*symbol);
   target.symbols.push_back({.name = wanted.function, .address = address, .place = *place});
@@ -275,6 +291,7 @@ bool ExpandOneFunction(ExpandContext& context, const syntax::ProbeSpec& spec,
     bool is_inside = wanted.offset == 0 || symbol->size == 0 || wanted.offset < symbol->size;
     if (!place || !is_inside) return ReportNoCode(context, wanted, binary);
     if (wanted.offset != 0 && MayBreakCode(context, wanted, binary, address)) return false;
+    if (MayBeMisread(context, wanted, binary, *place)) return false;
     target.symbols.push_back({.name = symbol->name, .address = address, .place = *place});
   }
   targets.push_back(std::move(target));
@@ -309,7 +326,7 @@ bool ExpandWildcard(ExpandContext& context, const syntax::ProbeSpec& spec, const
   size_t before = targets.size();
   for (const Symbol* symbol : fitting) {
     std::optional<uint64_t> place = binary.FileOffset(symbol->address);
-    if (!place) continue;
+    if (!place || IsMisread(binary, *place)) continue;
     Target target = NewTarget(spec, row, wanted, binary, DisplayName(*symbol));
     // Static functions of one name in several files are one probe.
     Target* last = targets.size() > before ? &targets.back() : nullptr;

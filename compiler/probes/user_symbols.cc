@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include <unistd.h>
+
+#include "compiler/base/file.h"
 #include "compiler/kernel/functions.h"
 #include "compiler/probes/expand.h"
 
@@ -107,6 +110,35 @@ std::vector<const Symbol*> FunctionsMatching(user::Binary& binary, const std::st
     if (fits) places.Add(symbol);
   }
   return places.Take();
+}
+
+bool IsMisread([[maybe_unused]] const user::Binary& binary, [[maybe_unused]] uint64_t place) {
+#if defined(__x86_64__)
+  auto file = OpenForRead(binary.path());
+  unsigned char bytes[5] = {};
+  bool is_read = file.ok() && ::pread(file.value().get(), bytes, sizeof bytes,
+                                      static_cast<off_t>(place)) == sizeof bytes;
+  if (!is_read) return false;
+  unsigned char opcode = 0;
+  switch (bytes[0]) {
+    case 0xc5:  // VEX of two bytes, of three bytes, EVEX
+      opcode = bytes[2];
+      break;
+    case 0xc4:
+      opcode = bytes[3];
+      break;
+    case 0x62:
+      opcode = bytes[4];
+      break;
+    default:
+      return false;
+  }
+  bool is_push = opcode >= 0x50 && opcode <= 0x57;
+  bool is_jump = opcode >= 0x70 && opcode <= 0x7f;
+  return is_push || is_jump || opcode == 0x90 || opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb;
+#else
+  return false;
+#endif
 }
 
 }  // namespace memtrace::probes

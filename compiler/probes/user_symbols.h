@@ -24,4 +24,10 @@ std::vector<const user::Symbol*> FunctionsNamed(user::Binary& binary, const std:
 std::vector<const user::Symbol*> FunctionsMatching(user::Binary& binary,
                                                    const std::string& pattern);
 
+// Whether the kernel would run the instruction at `place` (bytes from the start of the file) as
+// another one. Its emulation of jumps and pushes (arch/x86/kernel/uprobes.c, branch_setup_xol_ops)
+// looks at the byte of the opcode alone: in instructions of AVX the same bytes mean other things,
+// so that vpbroadcastb (7a) becomes a jump. Seen on Linux 6.18; false where no such code runs.
+bool IsMisread(const user::Binary& binary, uint64_t place);
+
 }  // namespace memtrace::probes

@@ -137,6 +137,17 @@ TEST_F(Programs, AWildcardKnowsItsFunctions) {
   }
 }
 
+// Among the functions are those of the C library whose first instruction the kernel would run as
+// another one: the program must end as it does alone.
+TEST_F(Programs, AWildcardBreaksNothing) {
+  Trace trace = TraceCalls(Probe("uprobe", "calls-static", "*mem*") + ", " +
+                               Probe("uprobe", "calls-static", "add_*") + " { @[func] = count(); }",
+                           "calls-static");
+  ExpectNothingLost(trace);
+  EXPECT_EQ(trace.Keyed("@")["add_up"], 4 * kCalls) << trace.Describe();
+  EXPECT_EQ(trace.Reported("calls"), 4 * kCalls) << trace.Describe();
+}
+
 TEST_F(Programs, SignaturesTellOverloadsApart) {
   std::string shapes = "uprobe:" + Workload("shapes") + ":";
   Trace trace =

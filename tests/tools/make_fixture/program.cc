@@ -54,6 +54,11 @@ __attribute__((noinline)) long grow(long by) {
 }
 }  // namespace ns
 
+// Begins with an instruction that the kernel's uprobes take for a jump.
+__asm__(
+    ".globl spread\n.type spread, @function\n"
+    "spread: vpbroadcastb %edi, %zmm16\nret\n.size spread, .-spread\n");
+
 // What <sys/sdt.h> makes of STAP_PROBE, with the places of the arguments chosen.
 #define NOTE(provider, name, semaphore, arguments)                            \
   __asm__ volatile(                                                           \
