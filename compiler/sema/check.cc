@@ -251,8 +251,36 @@ void Checker::DeclareMaps() {
   }
 }
 
+// `written` with the script's arguments in the place of $1 and its like. A probe of an argument
+// that was not given stands back behind its alternatives; that of one that was given has none.
+syntax::ProbeSpec Checker::WithPositionals(const syntax::ProbeSpec& written) {
+  syntax::ProbeSpec spec = written;
+  bool uses_any = false, uses_missing = false;
+  for (syntax::ProbePart& part : spec.parts) {
+    size_t index = 0;
+    const char* end = part.text.data() + part.text.size();
+    if (!part.text.starts_with('$')) continue;
+    auto [stop, error] = std::from_chars(part.text.data() + 1, end, index);
+    if (error != std::errc() || stop != end || index == 0) continue;
+    uses_any = true;
+    uses_missing = uses_missing || index > options_.positional.size();
+    part.text = index > options_.positional.size() ? "" : options_.positional[index - 1];
+  }
+  if (!uses_any) return spec;
+  if (!uses_missing) {
+    spec.alternatives.clear();
+  } else if (!spec.alternatives.empty()) {
+    syntax::ProbeSpec next = WithPositionals(spec.alternatives.front());
+    next.alternatives.assign(spec.alternatives.begin() + 1, spec.alternatives.end());
+    return next;
+  }
+  return spec;
+}
+
 void Checker::ExpandClauses() {
   for (const syntax::Clause& clause : ast_.clauses) {
+    // What has() rules out is not looked for.
+    if (clause.predicate != nullptr && Decide(*clause.predicate) == false) continue;
     CheckedClause checked{.clause = &clause};
     probes::Usage usage = UsageOf(clause);
     usage.classic_only = classic_only_;
@@ -262,7 +290,8 @@ void Checker::ExpandClauses() {
                                   .missing = config_.missing_probes,
                                   .has_process = options_.processes != plan::ProcessScope::kAll,
                                   .allow_unsafe = options_.allow_unsafe};
-    for (const syntax::ProbeSpec& spec : clause.probes) {
+    for (const syntax::ProbeSpec& written : clause.probes) {
+      syntax::ProbeSpec spec = WithPositionals(written);
       for (probes::Target& target :
            probes::Expand(spec, kernel_, programs_, diagnostics_, options)) {
         bool is_new =
@@ -292,8 +321,11 @@ void Checker::CheckClauses() {
     const CheckedClause& clause = clauses_[i];
     if (clause.unknown_probes) {
       static const probes::Group kNone;
+      size_t actions = product_.actions.size();
       CheckProgram(clause, i, kNone);
       product_.programs.pop_back();
+      // Nobody will write its records.
+      product_.actions.resize(actions);
       continue;
     }
     for (const probes::Group& group : clause.groups) CheckProgram(clause, i, group);
@@ -336,6 +368,11 @@ void Checker::CheckProgram(const CheckedClause& clause, size_t index, const prob
   clause_ = &clause;
   group_ = &group;
   unknown_probes_ = clause.unknown_probes;
+  const syntax::Expr* predicate = clause.clause->predicate;
+  if (!unknown_probes_ && predicate != nullptr && Decide(*predicate) == false) {
+    ++program_number_;
+    return;
+  }
   Program program{
       .type = group.type, .clause = static_cast<uint32_t>(index), .span = clause.clause->span};
   program.tracing_target = group.tracing_target;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -73,7 +74,8 @@ class Checker {
   // A node that fits everywhere, for a mistake that was reported.
   Expr* ErrorExpr(Span span);
 
-  // ---- Expressions (expressions.cc, operators.cc, members.cc, names.cc) -----------------------
+  // ---- Expressions (expressions.cc, operators.cc, members.cc,
+  //      names.cc, has.cc) -----------------------
 
   // The value of an expression: never an aggregation and never nothing.
   Expr* CheckValue(const syntax::Expr& expr);
@@ -177,6 +179,7 @@ class Checker {
   void SetConfig(std::string_view name, Span span, const std::string& value);
   void DeclareMaps();
   void ExpandClauses();
+  syntax::ProbeSpec WithPositionals(const syntax::ProbeSpec& written);
   void CheckClauses();
   void CheckProgram(const CheckedClause& clause, size_t index, const probes::Group& group);
   void FillProbes(Program& program, const probes::Group& group);
@@ -233,6 +236,10 @@ class Checker {
   Expr* CheckNumberedArgument(Span span, uint32_t number);
   Expr* CheckVariable(const syntax::Variable& variable);
   void ReportUnknownName(const syntax::Name& name);
+
+  // has.cc
+  std::optional<bool> Decide(const syntax::Expr& expr);
+  std::optional<bool> HasField(const syntax::Member& field);
 
   // calls.cc
   Expr* CheckCall(const syntax::Call& call);

@@ -105,6 +105,8 @@ Expr* Checker::CheckExpr(const syntax::Expr& expr) {
       return CheckUnitCast(As<syntax::UnitCast>(expr));
     case syntax::ExprKind::kIn:
       return CheckIn(As<syntax::In>(expr));
+    case syntax::ExprKind::kHas:
+      return ConstantOf(expr.span, types().Bool(), Decide(expr).value_or(false));
     case syntax::ExprKind::kError:
       return ErrorExpr(expr.span);
   }
@@ -225,6 +227,10 @@ Expr* Checker::AsInteger(Expr* expr) {
 }
 
 Expr* Checker::CheckConditional(const syntax::Conditional& conditional) {
+  if (std::optional<bool> decided = Decide(*conditional.condition)) {
+    if (!*decided) return CheckValue(*conditional.otherwise);
+    if (conditional.then != nullptr) return CheckValue(*conditional.then);
+  }
   Expr* condition = CheckCondition(*conditional.condition);
   Expr* then = conditional.then != nullptr ? CheckValue(*conditional.then) : condition;
   Expr* otherwise = CheckValue(*conditional.otherwise);

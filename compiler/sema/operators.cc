@@ -154,6 +154,9 @@ Expr* Checker::CheckUnary(const syntax::Unary& unary) {
 
 Expr* Checker::CheckBinary(const syntax::Binary& binary) {
   if (binary.op == BinaryOp::kAnd || binary.op == BinaryOp::kOr) {
+    if (std::optional<bool> decided = Decide(binary)) {
+      return ConstantOf(binary.span, types().Bool(), *decided);
+    }
     Expr* left = CheckCondition(*binary.left);
     Expr* right = CheckCondition(*binary.right);
     if (left->type.IsError() || right->type.IsError()) return ErrorExpr(binary.span);

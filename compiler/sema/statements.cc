@@ -246,6 +246,11 @@ Stmt* Checker::AssignToMap(const syntax::Assign& assign, const syntax::Map& targ
 }
 
 Stmt* Checker::CheckIf(const syntax::If& stmt) {
+  if (std::optional<bool> decided = Decide(*stmt.condition)) {
+    if (*decided) return CheckBlock(*stmt.then);
+    if (stmt.otherwise != nullptr) return CheckStmt(*stmt.otherwise);
+    return NewStmt<Block>(StmtKind::kBlock, stmt.span);
+  }
   auto* node = NewStmt<If>(StmtKind::kIf, stmt.span);
   node->condition = CheckCondition(*stmt.condition);
   node->then = CheckBlock(*stmt.then);

@@ -107,6 +107,8 @@ void ForEachExpr(const syntax::Expr& expr, const Visit& visit) {
       return VisitIf(As<syntax::Sizeof>(expr).operand, visit);
     case syntax::ExprKind::kIncrement:
       return ForEachExpr(*As<syntax::Increment>(expr).target, visit);
+    case syntax::ExprKind::kHas:
+      return VisitIf(As<syntax::Has>(expr).field, visit);
     case syntax::ExprKind::kUnit:
       return ForEachExpr(*As<syntax::UnitCast>(expr).operand, visit);
     case syntax::ExprKind::kIn:

@@ -41,6 +41,7 @@ enum class ExprKind : uint8_t {
   kIncrement,
   kUnit,
   kIn,
+  kHas,
   kError,
 };
 
@@ -193,6 +194,26 @@ struct In : Expr {
   Expr* begin;
   Expr* end;
 };
+// One probe as written, split at ':' with the provider first: {"tracepoint", "kmem", "mm_page_*"}.
+// An empty part stays (`interval:` is {"interval", ""}); quotes are removed from quoted parts.
+// Whether the parts make sense is the provider row's business. `optional` is a trailing '?'.
+struct ProbePart {
+  std::string text;
+  Span span;
+};
+struct ProbeSpec {
+  Span span;
+  std::vector<ProbePart> parts;
+  bool optional = false;
+  std::vector<ProbeSpec> alternatives;  // probe | probe | …: what follows the first
+};
+
+// has(probe) or has(object.member): whether this kernel has it, decided when the script is
+// compiled.
+struct Has : Expr {
+  ProbeSpec* probe;  // null: `field` is set
+  Member* field;
+};
 // Where something was wrong; already reported.
 struct ErrorExpr : Expr {};
 
@@ -270,20 +291,6 @@ struct Break : Stmt {};
 struct Continue : Stmt {};
 struct Return : Stmt {
   Expr* value;  // may be null
-};
-
-// One probe as written, split at ':' with the provider first: {"tracepoint", "kmem", "mm_page_*"}.
-// An empty part stays (`interval:` is {"interval", ""}); quotes are removed from quoted parts.
-// Whether the parts make sense is the provider row's business. `optional` is a trailing '?'.
-struct ProbePart {
-  std::string text;
-  Span span;
-};
-struct ProbeSpec {
-  Span span;
-  std::vector<ProbePart> parts;
-  bool optional = false;
-  std::vector<ProbeSpec> alternatives;  // probe | probe | …: what follows the first
 };
 
 struct Clause {

@@ -178,6 +178,7 @@ class Dumper {
       case ExprKind::kIncrement:
       case ExprKind::kUnit:
       case ExprKind::kIn:
+      case ExprKind::kHas:
         return AddOperation(expr);
     }
   }
@@ -210,6 +211,10 @@ class Dumper {
             increment.target);
     } else if (expr->kind == ExprKind::kUnit) {
       Under("as " + std::string(UnitWord(As<UnitCast>(expr).unit)), As<UnitCast>(expr).operand);
+    } else if (expr->kind == ExprKind::kHas) {
+      const auto& has = As<Has>(expr);
+      if (has.probe != nullptr) return Add(*has.probe, "has");
+      Under("has", static_cast<const Expr*>(has.field));
     } else {
       const auto& in = As<In>(expr);
       Under("in", in.value, in.begin, in.end);

@@ -149,6 +149,7 @@ class Parser {
   std::vector<Argument> ParseArguments(TokenKind close);
   Argument ParseArgument();
   Expr* ParsePositional();
+  Expr* ParseHas(const Token& word);
   Expr* ParseSizeof();
   Expr* ParseOffsetof();
   bool CallLacksParentheses() const;

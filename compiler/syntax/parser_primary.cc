@@ -3,6 +3,7 @@
 
 #include "compiler/syntax/literal.h"
 #include "compiler/syntax/parser_impl.h"
+#include "compiler/syntax/probe_text.h"
 
 namespace memtrace::syntax {
 namespace {
@@ -138,6 +139,7 @@ Expr* Parser::ParseNameOrCall() {
   if (!At(TokenKind::kLeftParen)) {
     return New<Name>(Expr{ExprKind::kName, name.span}, std::string(Text(name)));
   }
+  if (Text(name) == "has") return ParseHas(name);
   const Token open = Take();
   std::vector<Argument> arguments = ParseArguments(TokenKind::kRightParen);
   if (lost_ || !ExpectClose(TokenKind::kRightParen, open)) return ErrorNode(name.span);
@@ -192,6 +194,34 @@ Argument Parser::ParseArgument() {
   argument.value = ParseExpr();
   if (At(TokenKind::kAssign) && !lost_) argument.value = RejectAssignment(argument.value);
   return argument;
+}
+
+// has(probe) or has(object.member). In an expression a probe is no token; its text is what stands
+// between the parentheses.
+Expr* Parser::ParseHas(const Token& word) {
+  const Token open = Take();
+  ProbeSpec* probe = nullptr;
+  Expr* field = nullptr;
+  if (At(TokenKind::kName) && Peek(1).kind == TokenKind::kColon) {
+    Span text = Peek().span;
+    while (!At(TokenKind::kRightParen) && !At(TokenKind::kEnd) && !OnNewLine()) {
+      text.end = Take().span.end;
+    }
+    probe = ast_.arena.New<ProbeSpec>();
+    probe->span = text;
+    probe->parts = SplitProbe(sources_.Text(text), text);
+  } else {
+    field = ParseExpr();
+    if (lost_) return ErrorNode(word.span);
+    if (field->kind != ExprKind::kMember) {
+      Fail(Code::kExpectedToken, field->span, "has() takes a probe or a field")
+          .Note("as in has(kprobe:oom_kill_process) or has(args.order)");
+      return ErrorNode(word.span);
+    }
+  }
+  if (!ExpectClose(TokenKind::kRightParen, open)) return ErrorNode(word.span);
+  return Bounded(
+      New<Has>(Expr{ExprKind::kHas, From(word.span)}, probe, static_cast<Member*>(field)), {field});
 }
 
 // sizeof(type) or sizeof(expression)

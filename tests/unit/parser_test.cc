@@ -169,7 +169,7 @@ TEST(Parser, RangesAndUnits) {
   EXPECT_EQ(ExprTree("$x / 1 as ns"), "binary /(variable $x, as ns(integer 1))");
   // The same words are names elsewhere.
   EXPECT_EQ(ExprTree("as + args.in"), "binary +(name as, member .in(name args))");
-  EXPECT_EQ(ExprTree("has(live) + span"), "binary +(call has(name live), name span)");
+  EXPECT_EQ(ExprTree("len(live) + span"), "binary +(call len(name live), name span)");
 }
 
 TEST(Parser, MembersAndIndices) {
