@@ -126,6 +126,10 @@ class FunctionLowering {
   llvm::Value* CgroupState(llvm::Value* task, plan::CgroupHierarchy hierarchy);
   llvm::Value* CgroupIdOf(llvm::Value* css);
 
+  // ---- Mappings (vma.cc) ----
+  // Address of the current process's mapping that holds `address`, 0, or an error as -errno.
+  llvm::Value* FindVma(llvm::Value* address, diag::Span span);
+
   // ---- Shared (function_lowering.cc) ----
   llvm::Value* Call(Helper helper, llvm::ArrayRef<llvm::Value*> arguments);
   llvm::Value* Number(uint64_t value) { return ir_.getInt64(value); }

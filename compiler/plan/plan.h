@@ -39,6 +39,7 @@ enum class TypeKind : uint8_t {
   kNone, kBool, kInt, kEnum, kString, kBuffer, kPointer, kArray, kStruct, kTuple, kRecord, kKernelStack,
   kUserStack, kKernelSymbol, kUserSymbol, kTimestamp, kUserName, kGroupName, kCgroupPath,
   kMemcgPath,  // a cgroup in the hierarchy of the memory controller
+  kLoadAverage,  // nothing but where it is printed
   kProbeName,  // u64 index into Plan::probe_names
 };
 

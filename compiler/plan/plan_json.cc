@@ -26,7 +26,8 @@ struct Words;
 
 MT_WORDS(TypeKind, "none", "bool", "int", "enum", "string", "buffer", "pointer", "array", "struct",
          "tuple", "record", "kernel_stack", "user_stack", "kernel_symbol", "user_symbol",
-         "timestamp", "user_name", "group_name", "cgroup_path", "memcg_path", "probe_name");
+         "timestamp", "user_name", "group_name", "cgroup_path", "memcg_path", "load_average",
+         "probe_name");
 MT_WORDS(Unit, "none", "ns", "bytes", "pages");
 MT_WORDS(ValueKind, "scalar", "count", "sum", "min", "max", "avg", "stats", "hist", "lhist");
 MT_WORDS(Storage, "state", "state_per_cpu", "hash", "per_cpu_hash");

@@ -124,6 +124,7 @@ Type Unify(Type left, bool left_literal, Type right, bool right_literal, TypeTab
     case Kind::kGroupName:
     case Kind::kCgroupPath:
     case Kind::kMemcgPath:
+    case Kind::kLoadAverage:
     case Kind::kProbeName:
       return {};
   }

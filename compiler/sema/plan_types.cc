@@ -52,6 +52,8 @@ plan::TypeKind PlanKind(Kind kind) {
       return plan::TypeKind::kCgroupPath;
     case Kind::kMemcgPath:
       return plan::TypeKind::kMemcgPath;
+    case Kind::kLoadAverage:
+      return plan::TypeKind::kLoadAverage;
     case Kind::kProbeName:
       return plan::TypeKind::kProbeName;
   }

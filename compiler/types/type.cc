@@ -201,6 +201,7 @@ bool Type::IsScalar() const {
     case Kind::kGroupName:
     case Kind::kCgroupPath:
     case Kind::kMemcgPath:
+    case Kind::kLoadAverage:
     case Kind::kProbeName:
       return true;
     case Kind::kError:
@@ -274,6 +275,8 @@ std::string Type::Name() const {
       return "cgroup_path";
     case Kind::kMemcgPath:
       return "memcg_path";
+    case Kind::kLoadAverage:
+      return "loadavg";
     case Kind::kProbeName:
       return "probe";
     case Kind::kAggregation:
@@ -367,6 +370,10 @@ Type TypeTable::CgroupPath() {
 
 Type TypeTable::MemcgPath() {
   return Intern({.kind = Kind::kMemcgPath, .size = 8, .alignment = 8});
+}
+
+Type TypeTable::LoadAverage() {
+  return Intern({.kind = Kind::kLoadAverage, .size = 8, .alignment = 8});
 }
 
 Type TypeTable::MakeAggregation(TypeInfo info) {

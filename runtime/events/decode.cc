@@ -225,6 +225,8 @@ Value Decode(const plan::Plan& plan, plan::Index index, Bytes bytes, Resolver& r
       return Value{resolver.CgroupPath(LoadAs<uint64_t>(bytes))};
     case plan::TypeKind::kMemcgPath:
       return Value{resolver.MemcgPath(LoadAs<uint64_t>(bytes))};
+    case plan::TypeKind::kLoadAverage:
+      return Value{resolver.LoadAverage()};
     case plan::TypeKind::kProbeName: {
       uint64_t name = LoadAs<uint64_t>(bytes);
       // From a program, which may have read it from memory that was never set.

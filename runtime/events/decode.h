@@ -29,6 +29,8 @@ class Resolver {
   virtual std::string CgroupPath(uint64_t id) = 0;
   // Of a cgroup in the hierarchy of the memory controller.
   virtual std::string MemcgPath(uint64_t id) = 0;
+  // The machine's, over one, five and fifteen minutes: "0.52 0.58 0.59".
+  virtual std::string LoadAverage() = 0;
   // Wall clock in ns for a time of the boot clock.
   virtual uint64_t WallClock(uint64_t boot_ns) = 0;
 };

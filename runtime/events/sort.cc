@@ -103,6 +103,7 @@ bool AppendField(const plan::Plan& plan, const plan::Field& field, Bytes key, Ke
     case plan::TypeKind::kTimestamp:
     case plan::TypeKind::kCgroupPath:
     case plan::TypeKind::kMemcgPath:
+    case plan::TypeKind::kLoadAverage:
     case plan::TypeKind::kProbeName:
       return image.AppendNumber(LoadAs<uint64_t>(bytes), 8);
     case plan::TypeKind::kUserName:
@@ -196,6 +197,7 @@ int Compare(const plan::Plan& plan, plan::Index index, Bytes left, Bytes right) 
     case plan::TypeKind::kTimestamp:
     case plan::TypeKind::kCgroupPath:
     case plan::TypeKind::kMemcgPath:
+    case plan::TypeKind::kLoadAverage:
     case plan::TypeKind::kProbeName:
       return ThreeWay(LoadAs<uint64_t>(left), LoadAs<uint64_t>(right));
   }

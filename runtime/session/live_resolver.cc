@@ -82,6 +82,16 @@ std::string LiveResolver::MemcgPath(uint64_t id) {
   return PathIn(*memory_, id);
 }
 
+std::string LiveResolver::LoadAverage() {
+  Result<std::string> text = ReadFile("/proc/loadavg");
+  if (!text.ok()) return "-";
+  size_t end = 0;
+  for (int number = 0; number < 3 && end != std::string::npos; ++number) {
+    end = text.value().find(' ', end == 0 ? 0 : end + 1);
+  }
+  return text.value().substr(0, end);
+}
+
 // A cgroup's id is the file handle of its directory (FILEID_KERNFS, Linux 5.5), so that it is
 // opened instead of searched for.
 std::string LiveResolver::PathIn(Hierarchy& hierarchy, uint64_t id) {

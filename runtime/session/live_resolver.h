@@ -25,6 +25,7 @@ class LiveResolver : public events::Resolver {
   std::string GroupName(uint32_t gid) override;
   std::string CgroupPath(uint64_t id) override;
   std::string MemcgPath(uint64_t id) override;
+  std::string LoadAverage() override;
   uint64_t WallClock(uint64_t boot_ns) override;
 
  private:

@@ -68,6 +68,17 @@ uint64_t Fake_loop(uint64_t count, void* callback, void* context, uint64_t) {
   return count;
 }
 
+// Mappings are told by where they lie in the kernel's memory: struct vm_area_struct is what the
+// program reads, this helper only knows their extents.
+uint64_t Fake_find_vma(void* task, uint64_t address, void* callback, void* context, uint64_t) {
+  using Callback = uint64_t (*)(void* task, void* vma, void* context);
+  const World& world = Enter("find_vma").world();
+  if (world.vma_error != 0) return static_cast<uint64_t>(world.vma_error);
+  if (address < world.vma_begin || address >= world.vma_end) return static_cast<uint64_t>(-ENOENT);
+  reinterpret_cast<Callback>(callback)(task, reinterpret_cast<void*>(world.vma), context);
+  return 0;
+}
+
 uint64_t Fake_ktime_get_ns() { return Clock("ktime_get_ns"); }
 uint64_t Fake_ktime_get_boot_ns() { return Clock("ktime_get_boot_ns"); }
 uint64_t Fake_ktime_get_coarse_ns() { return Clock("ktime_get_coarse_ns"); }

@@ -50,6 +50,7 @@ class Reader : private events::Resolver {
   std::string GroupName(uint32_t gid) override { return "group" + std::to_string(gid); }
   std::string CgroupPath(uint64_t id) override { return "/cgroup" + std::to_string(id); }
   std::string MemcgPath(uint64_t id) override { return "/memcg" + std::to_string(id); }
+  std::string LoadAverage() override { return "0.50 0.25 0.12"; }
   uint64_t WallClock(uint64_t boot_ns) override { return boot_ns; }
 
   void Act(const plan::Action& action, events::Bytes record);

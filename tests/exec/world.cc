@@ -49,6 +49,8 @@ bool World::Set(std::string_view name, std::string_view value) {
     time = number;
   } else if (name == "random") {
     random = number;
+  } else if (name == "vma_error") {
+    vma_error = static_cast<int64_t>(number);
   } else if (name == "stack_error") {
     stack_error = static_cast<int64_t>(number);
   } else {
@@ -57,9 +59,18 @@ bool World::Set(std::string_view name, std::string_view value) {
       uint64_t World::* number;
     };
     static constexpr Named kNumbers[] = {
-        {"tid", &World::tid},   {"uid", &World::uid},         {"gid", &World::gid},
-        {"cpu", &World::cpu},   {"numa", &World::numa_node},  {"cgroup", &World::cgroup},
-        {"task", &World::task}, {"jiffies", &World::jiffies}, {"step", &World::step},
+        {"tid", &World::tid},
+        {"uid", &World::uid},
+        {"gid", &World::gid},
+        {"cpu", &World::cpu},
+        {"numa", &World::numa_node},
+        {"cgroup", &World::cgroup},
+        {"task", &World::task},
+        {"jiffies", &World::jiffies},
+        {"step", &World::step},
+        {"vma", &World::vma},
+        {"vma_begin", &World::vma_begin},
+        {"vma_end", &World::vma_end},
     };
     for (const Named& named : kNumbers) {
       if (named.name != name) continue;

@@ -21,6 +21,10 @@ struct World {
   uint64_t cpu = 0, numa_node = 0;
   uint64_t cgroup = 1;
   uint64_t task = 0;  // address of the task_struct
+  // The one mapping, and the address of its vm_area_struct; `vma_error` is returned instead when
+  // it is not 0.
+  uint64_t vma = 0, vma_begin = 0, vma_end = 0;
+  int64_t vma_error = 0;
   uint64_t jiffies = 0;
   uint64_t cookie = 0;  // of the attachment through which the event at hand comes
   // All clocks: `time` ns, and `step` more at every reading.

@@ -46,6 +46,8 @@ llvm::Value* FirstArgument(FunctionLowering& lowering, const Call& call);
 llvm::Value* Strlen(FunctionLowering& lowering, const Call& call);
 llvm::Value* Strncmp(FunctionLowering& lowering, const Call& call);
 llvm::Value* Strcontains(FunctionLowering& lowering, const Call& call);
+llvm::Value* IsErr(FunctionLowering& lowering, const Call& call);
+llvm::Value* FindVma(FunctionLowering& lowering, const Call& call);
 void Str(FunctionLowering& lowering, const Call& call, Bytes to, Padding padding);
 void Usym(FunctionLowering& lowering, const Call& call, Bytes to, Padding padding);
 

@@ -24,6 +24,8 @@ constexpr Lowering kLowerings[] = {
     {.function = Function::kCgroup, .scalar = b::Cgroup},
     // Members of curtask again, as a path.
     {.function = Function::kMemcg, .scalar = b::FirstArgument},
+    // A constant.
+    {.function = Function::kLoadavg},
     {.function = Function::kElapsed, .scalar = b::Elapsed},
     {.function = Function::kJiffies, .scalar = b::Jiffies},
     {.function = Function::kCurtask, .scalar = b::Curtask},
@@ -65,10 +67,13 @@ constexpr Lowering kLowerings[] = {
     {.function = Function::kKsym, .scalar = b::FirstArgument},
     {.function = Function::kUsym, .store = b::Usym},
     {.function = Function::kCgroupPath, .scalar = b::FirstArgument},
+    {.function = Function::kMemcgPath, .scalar = b::FirstArgument},
     // A constant.
     {.function = Function::kCgroupid},
     {.function = Function::kKptr, .scalar = b::FirstArgument},
     {.function = Function::kUptr, .scalar = b::FirstArgument},
+    {.function = Function::kIsErr, .scalar = b::IsErr},
+    {.function = Function::kFindVma, .scalar = b::FindVma},
 };
 
 constexpr bool IsInOrder() {

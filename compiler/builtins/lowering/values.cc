@@ -53,6 +53,17 @@ void Str(FunctionLowering& lowering, const Call& call, Bytes to, Padding padding
   }
 }
 
+// include/linux/err.h: MAX_ERRNO.
+llvm::Value* IsErr(FunctionLowering& lowering, const Call& call) {
+  constexpr uint64_t kMaxErrno = 4095;
+  llvm::Value* pointer = lowering.Scalar(*call.arguments[0]);
+  return lowering.Bool(lowering.ir().CreateICmpUGE(pointer, lowering.Number(-kMaxErrno)));
+}
+
+llvm::Value* FindVma(FunctionLowering& lowering, const Call& call) {
+  return lowering.FindVma(lowering.Scalar(*call.arguments[0]), call.span);
+}
+
 void Usym(FunctionLowering& lowering, const Call& call, Bytes to, Padding) {
   llvm::Value* address = lowering.Scalar(*call.arguments[0]);
   llvm::Value* process =

@@ -44,6 +44,14 @@ Expr* CheckCgroupPath(Checker& checker, const Row& row, const CallSyntax& call) 
   return path;
 }
 
+Expr* CheckMemcgPath(Checker& checker, const Row& row, const CallSyntax& call) {
+  if (!checker.CheckCount(call, row, 1, 1)) return checker.ErrorExpr(call.span);
+  Expr* id = checker.CheckInteger(*Checker::Positional(call)[0], "the argument of memcg_path()");
+  Call* path = checker.NewCall(row, call, checker.types().MemcgPath());
+  path->arguments = {ToInt64(checker, id)};
+  return path;
+}
+
 Expr* CheckCgroupid(Checker& checker, const Row& row, const CallSyntax& call) {
   if (!checker.CheckCount(call, row, 1, 1)) return checker.ErrorExpr(call.span);
   const std::string* path =
@@ -69,6 +77,15 @@ constinit const Row kCgroupPathRow = {
     "Prints the id of a cgroup (v2) as its path; cgroup:ID when it is gone by then.",
     "tracepoint:kmem:mm_page_alloc { @[cgroup_path(cgroup)] = count(); }",
     CheckCgroupPath};
+constinit const Row kMemcgPathRow = {
+    Function::kMemcgPath,
+    RowKind::kFunction,
+    "memcg_path memcg_path(int id)",
+    "Prints the id of a cgroup that has the memory controller, of v1 or v2, as its path; cgroup:ID "
+    "when it is gone by then.",
+    "rawtracepoint:mark_victim { print(memcg_path("
+    "((struct task_struct *)arg0).cgroups.subsys[memory_cgrp_id].cgroup.kn.id)); }",
+    CheckMemcgPath};
 constinit const Row kCgroupidRow = {
     Function::kCgroupid,
     RowKind::kFunction,

@@ -63,6 +63,10 @@ Expr* CheckUserName(Checker& checker, const Row& row, const CallSyntax& call) {
   return checker.NewCall(row, call, checker.types().UserName());
 }
 
+Expr* CheckLoadavg(Checker& checker, const Row&, const CallSyntax& call) {
+  return checker.ConstantOf(call.span, checker.types().LoadAverage(), 0);
+}
+
 Expr* CheckComm(Checker& checker, const Row& row, const CallSyntax& call) {
   WarnOfOwnTask(checker, row, call);
   return checker.NewCall(row, call, checker.types().String(kCommSize));
@@ -256,6 +260,14 @@ constinit const Row kCgroupRow = {Function::kCgroup,
                                   "Id of the current task's cgroup in the cgroup v2 hierarchy.",
                                   "tracepoint:kmem:mm_page_alloc { @[cgroup] = count(); }",
                                   CheckNumber64};
+constinit const Row kLoadavgRow = {
+    Function::kLoadavg,
+    RowKind::kBuiltin,
+    "loadavg loadavg",
+    "The machine's load averages over 1, 5 and 15 minutes. Read from /proc/loadavg when it is "
+    "printed, which may be some time after the event.",
+    "tracepoint:oom:mark_victim { printf(\"%d killed, load %s\\n\", args.pid, loadavg); }",
+    CheckLoadavg};
 constinit const Row kElapsedRow = {
     Function::kElapsed,
     RowKind::kBuiltin,

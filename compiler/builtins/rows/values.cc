@@ -185,6 +185,21 @@ Expr* CheckUsym(Checker& checker, const Row& row, const CallSyntax& call) {
   return CheckSymbol(checker, row, call, checker.types().UserSymbol());
 }
 
+Expr* CheckIsErr(Checker& checker, const Row& row, const CallSyntax& call) {
+  return CheckSymbol(checker, row, call, checker.types().Bool());
+}
+
+Expr* CheckFindVma(Checker& checker, const Row& row, const CallSyntax& call) {
+  types::Type vma = checker.types().Void();
+  if (auto btf = checker.kernel().LoadBtf(); btf.ok()) {
+    if (types::Type known = btf.value()->TypeNamed("struct vm_area_struct")) vma = known;
+  } else {
+    checker.Error(Code::kNoBtf, call.span, "find_vma() needs BTF, which this kernel lacks")
+        .Note(btf.error().message());
+  }
+  return CheckSymbol(checker, row, call, checker.types().Pointer(vma, Space::kKernel));
+}
+
 Expr* CheckPointerTo(Checker& checker, const Row& row, const CallSyntax& call, Space space) {
   Expr* address = CheckAddress(checker, row, call);
   if (address == nullptr) return checker.ErrorExpr(call.span);
@@ -284,5 +299,21 @@ constinit const Row kUptrRow = {
     "The address as a pointer to the current process's memory.",
     "tracepoint:syscalls:sys_enter_write { printf(\"%s\\n\", str(uptr(args.buf), 16)); }",
     CheckUptr};
+
+constinit const Row kIsErrRow = {
+    Function::kIsErr,
+    RowKind::kFunction,
+    "bool is_err(pointer)",
+    "Whether a pointer is one of the kernel's error codes (-4095 to -1) instead of an address.",
+    "tracepoint:exceptions:page_fault_user /is_err(find_vma(args.address))/ { @busy = count(); }",
+    CheckIsErr};
+constinit const Row kFindVmaRow = {
+    Function::kFindVma,
+    RowKind::kFunction,
+    "struct vm_area_struct *find_vma(address)",
+    "The mapping of the current process that holds an address; fields by BTF. Null where nothing "
+    "is mapped, an error (is_err()) where a thread is changing the mappings at that moment.",
+    "tracepoint:exceptions:page_fault_user { @[find_vma(args.address).vm_flags] = count(); }",
+    CheckFindVma};
 
 }  // namespace memtrace::sema
