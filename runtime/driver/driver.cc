@@ -187,6 +187,7 @@ Result<int> Invocation::RunCompiled(const Compiled& compiled) {
                                                 .duration_ns = options_.duration_ns,
                                                 .max_events = options_.max_events,
                                                 .online_cpus = kernel_.online_cpus(),
+                                                .raw_numbers = options_.raw_numbers,
                                                 .output_fd = output_fd}));
   // A reader that has seen enough is no error; a full disk is.
   if (sink->failed() && !sink->failure().empty()) {

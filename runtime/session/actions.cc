@@ -10,8 +10,13 @@
 namespace memtrace::session {
 
 Actions::Actions(const plan::Plan& plan, bpf::MapStore& store, events::Resolver& resolver,
-                 symbols::Symbolizer& symbolizer, output::Sink& sink)
-    : plan_(plan), store_(store), resolver_(resolver), symbolizer_(symbolizer), sink_(sink) {}
+                 symbols::Symbolizer& symbolizer, output::Sink& sink, bool raw_numbers)
+    : plan_(plan),
+      store_(store),
+      resolver_(resolver),
+      symbolizer_(symbolizer),
+      sink_(sink),
+      raw_numbers_(raw_numbers) {}
 
 void Actions::Handle(events::Bytes record) {
   mt_record_header header;
@@ -45,7 +50,7 @@ static void WriteToStderr(std::string_view text) {
 
 void Actions::Format(const plan::Action& action) {
   text_.clear();
-  output::FormatInto(text_, action, arguments_, symbolizer_);
+  output::FormatInto(text_, action, arguments_, symbolizer_, raw_numbers_);
 }
 
 void Actions::Run(const plan::Action& action, bpf::Copy copy) {

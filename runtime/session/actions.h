@@ -18,7 +18,7 @@ class Actions {
  public:
   // All must outlive it.
   Actions(const plan::Plan& plan, bpf::MapStore& store, events::Resolver& resolver,
-          symbols::Symbolizer& symbolizer, output::Sink& sink);
+          symbols::Symbolizer& symbolizer, output::Sink& sink, bool raw_numbers);
 
   void Handle(events::Bytes record);
 
@@ -43,6 +43,7 @@ class Actions {
   events::Resolver& resolver_;
   symbols::Symbolizer& symbolizer_;
   output::Sink& sink_;
+  bool raw_numbers_;
   std::vector<events::Value> arguments_;  // of the record at hand; kept for its memory, as is text_
   std::string text_;
   std::optional<int> exit_status_;

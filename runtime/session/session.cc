@@ -91,12 +91,12 @@ bool NamesUserAddresses(const plan::Plan& plan) {
 // What exists only while something is loaded, in the order in which the parts need each other.
 struct Machine {
   Machine(const plan::Plan& plan, bpf::Loaded loaded_object, bpf::State mapped_state,
-          output::Sink& sink, symbols::Symbolizer& symbolizer)
+          output::Sink& sink, symbols::Symbolizer& symbolizer, bool raw_numbers)
       : loaded(std::move(loaded_object)),
         state(std::move(mapped_state)),
         store(plan, loaded, state),
         resolver(store),
-        actions(plan, store, resolver, symbolizer, sink) {}
+        actions(plan, store, resolver, symbolizer, sink, raw_numbers) {}
   bpf::Loaded loaded;
   bpf::State state;
   bpf::MapStore store;
@@ -197,7 +197,8 @@ Result<Done> Session::Prepare() {
 Result<Done> Session::Load(std::string_view object) {
   MT_ASSIGN_OR_RETURN(bpf::Loaded loaded, bpf::Load(plan_, object));
   MT_ASSIGN_OR_RETURN(bpf::State state, bpf::State::Open(plan_, loaded));
-  machine_.emplace(plan_, std::move(loaded), std::move(state), sink_, symbolizer_);
+  machine_.emplace(plan_, std::move(loaded), std::move(state), sink_, symbolizer_,
+                   options_.raw_numbers);
   if (!plan_.actions.empty()) {
     MT_ASSIGN_OR_RETURN(bpf::Ring ring, bpf::Ring::Open(plan_, machine_->loaded));
     ring_.emplace(std::move(ring));

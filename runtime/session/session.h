@@ -30,7 +30,8 @@ struct Options {
   uint64_t duration_ns = 0;  // 0: no limit
   uint64_t max_events = 0;   // 0: no limit
   std::vector<uint32_t> online_cpus;
-  int output_fd = 1;  // what `sink` writes to: a closed pipe ends the session
+  bool raw_numbers = false;  // printf() prints units unscaled, as `sink` does
+  int output_fd = 1;         // what `sink` writes to: a closed pipe ends the session
 };
 
 // Returns the exit status. An Error means that nothing was traced, or that tracing could not go on.
