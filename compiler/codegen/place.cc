@@ -79,10 +79,24 @@ Place FunctionLowering::MemberPlace(const sema::Member& expr) {
   return place;
 }
 
+// `address` as a number, where the verifier knows it as a pointer: in tracing programs those of
+// arguments have types, and nothing unknown may be added to them. Through the scratch slot it
+// forgets that.
+static llvm::Value* Addable(FunctionLowering& lowering, llvm::Value* address,
+                            llvm::Value* distance) {
+  bool is_known = lowering.program().type == plan::ProgramType::kTracing;
+  if (!is_known || llvm::isa<llvm::ConstantInt>(distance)) return address;
+  llvm::IRBuilder<>& ir = lowering.ir();
+  Bytes number = lowering.ScratchTemporary(8);
+  ir.CreateStore(address, number.pointer);
+  return ir.CreateAlignedLoad(ir.getInt64Ty(), number.pointer, llvm::Align(8), true);
+}
+
 Place FunctionLowering::IndexPlace(const sema::Index& expr) {
   if (expr.object->type.IsPointer()) {
     Place place = Pointee(*expr.object, 0);
     llvm::Value* distance = ir_.CreateMul(Scalar(*expr.index), Number(expr.element_size));
+    if (place.memory != Memory::kBpf) place.address = Addable(*this, place.address, distance);
     place.address = ir_.CreateAdd(place.address, distance);
     return place;
   }
@@ -108,7 +122,8 @@ Place FunctionLowering::IndexPlace(const sema::Index& expr) {
     place.alignment = CommonAlignment(place.alignment, expr.element_size);
     return place;
   }
-  place.address = ir_.CreateAdd(place.address, ir_.CreateMul(index, Number(expr.element_size)));
+  llvm::Value* distance = ir_.CreateMul(index, Number(expr.element_size));
+  place.address = ir_.CreateAdd(Addable(*this, place.address, distance), distance);
   return place;
 }
 
