@@ -180,8 +180,13 @@ Tracer Tracer::Start(const TraceOptions& options) {
 
   std::vector<std::string> words = {MemtracePath()};
   words.insert(words.end(), options.options.begin(), options.options.end());
-  words.insert(words.end(), {"-e", options.program});
   if (!options.command.empty()) words.insert(words.end(), {"-c", CommandLine(options.command)});
+  if (options.script.empty()) {
+    words.insert(words.end(), {"-e", options.program});
+  } else {
+    words.push_back(MT_SOURCE_DIR "/scripts/" + options.script[0]);
+    words.insert(words.end(), options.script.begin() + 1, options.script.end());
+  }
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);

@@ -43,10 +43,11 @@ struct Trace {
 };
 
 struct TraceOptions {
-  std::string program;
+  std::string program = {};  // for -e; empty when there is a script
   std::string command = {};  // for -c: a workload by its name, and arguments; may be empty
   std::vector<std::string> options = {};  // before -e
   std::chrono::seconds timeout{60};
+  std::vector<std::string> script = {};  // a file of scripts/, and its arguments
 };
 
 // A tracer that runs in the background. Destroying it kills it and its process group.

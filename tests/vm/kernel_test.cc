@@ -3,9 +3,11 @@
 
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <re2/re2.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -123,6 +125,50 @@ TEST_F(Machine, HugePagesFaultOnceEach) {
   tracer.Signal(SIGINT);
   Trace trace = tracer.Finish();
   EXPECT_EQ(trace.Sum("@"), 8u) << trace.Describe();
+}
+
+// Reading a file without blocks fills the page cache until free memory is at the marks, which are
+// set to about a third of the memory meanwhile. Who reclaims then checks them again and again.
+TEST_F(Machine, FailedChecksOfAWatermarkAreShown) {
+  if (!HasKprobes()) GTEST_SKIP() << "this kernel has no kprobes";
+  const std::string factor = "/proc/sys/vm/watermark_scale_factor";
+  std::string path = "/var/tmp/watermark." + std::to_string(getpid());
+  int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  unlink(path.c_str());
+  uint64_t size = Counter("/proc/meminfo", "MemTotal:") << 10;
+  ASSERT_EQ(ftruncate(file, static_cast<off_t>(size)), 0);
+  std::ofstream(factor) << "3000" << std::flush;
+  Tracer tracer = Tracer::Start(
+      {.command = "ready 60", .options = {"-a", "--raw"}, .script = {"watermark.mt"}});
+  bool is_ready = tracer.WaitFor("ready");
+  std::vector<char> block(1 << 20);
+  for (uint64_t done = 0; is_ready && done < size; done += block.size()) {
+    if (read(file, block.data(), block.size()) <= 0) break;
+  }
+  close(file);
+  std::ofstream(factor) << "10" << std::flush;
+  tracer.Signal(SIGINT);
+  Trace trace = tracer.Finish();
+  ASSERT_TRUE(is_ready) << trace.Describe();
+  EXPECT_EQ(trace.exit_status, 0) << trace.Describe();
+
+  static const RE2 line(
+      "(?m)^\\d\\d:\\d\\d:\\d\\d +\\d+ \\S+ +(DMA|DMA32|Normal|Movable) +\\d+ +(\\d+) +(\\d+) "
+      "+(\\d+)  "
+      "(below|no block)$");
+  re2::StringPiece input(trace.out);
+  std::string zone, why;
+  uint64_t mark, available, reserve, lines = 0, below = 0;
+  while (RE2::FindAndConsume(&input, line, &zone, &mark, &available, &reserve, &why)) {
+    ++lines;
+    below += why == "below";
+    EXPECT_EQ(why == "below", available <= mark + reserve) << zone;
+  }
+  EXPECT_GT(below, 0u) << trace.Describe();
+  uint64_t failed = 0;
+  for (const auto& [key, count] : trace.Keyed("@failed")) failed += count;
+  EXPECT_LE(lines, failed) << trace.Describe();
+  EXPECT_GE(lines + trace.Lost("events? \\(ring"), failed) << trace.Describe();
 }
 
 // What the kernel leaves behind the name differs from call to call.

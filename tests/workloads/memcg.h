@@ -41,7 +41,7 @@ static void OnSignal(int number) {
   _exit(128 + number);
 }
 
-static void WriteFile(const char* directory, const char* name, const char* text) {
+static inline void WriteFile(const char* directory, const char* name, const char* text) {
   char path[4200];
   snprintf(path, sizeof path, "%s/%s", directory, name);
   int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -82,7 +82,7 @@ static void FindHierarchy(char* root, size_t size) {
 }
 
 // Makes the cgroup NAME.PID with a limit in bytes. `on_exit` as memcg_on_exit.
-static void MakeCgroup(const char* name, uint64_t limit, void (*on_exit)(void)) {
+static inline void MakeCgroup(const char* name, uint64_t limit, void (*on_exit)(void)) {
   char root[2048] = "";
   FindHierarchy(root, sizeof root);
   memcg_on_exit = on_exit;
@@ -103,7 +103,7 @@ static void MakeCgroup(const char* name, uint64_t limit, void (*on_exit)(void)) 
 }
 
 // Forks a child that joins the cgroup, does `work` and exits; waits for it.
-static void RunInCgroup(void (*work)(void)) {
+static inline void RunInCgroup(void (*work)(void)) {
   pid_t child = fork();
   if (child < 0) Die("fork");
   if (child == 0) {
@@ -130,7 +130,7 @@ static void RunInCgroup(void (*work)(void)) {
 }
 
 // Prints version and id of the cgroup, and those of `names` that its memory.stat has.
-static void PrintCgroup(const char* const* names, size_t count) {
+static inline void PrintCgroup(const char* const* names, size_t count) {
   struct stat directory;
   if (stat(memcg_path, &directory) != 0) Die("stat %s", memcg_path);
   printf("version %d\nid %lu\n", memcg_version, (unsigned long)directory.st_ino);
@@ -149,7 +149,7 @@ static void PrintCgroup(const char* const* names, size_t count) {
 }
 
 // Makes a file of `size` bytes 'x' in /var/tmp, written to the disk, and its name in `path`.
-static int MakeFile(const char* name, uint64_t size, char* path, size_t path_size) {
+static inline int MakeFile(const char* name, uint64_t size, char* path, size_t path_size) {
   enum { kBlock = 1 << 20 };
   struct statfs system;
   if (statfs("/var/tmp", &system) != 0) Die("/var/tmp");
