@@ -8,6 +8,8 @@
 namespace memtrace::user {
 namespace {
 
+using namespace std::string_literals;
+
 template <typename T>
 void Append(std::string& bytes, T value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -29,7 +31,7 @@ std::string Note(uint64_t address, uint64_t base, uint64_t semaphore, const std:
   return bytes;
 }
 
-const std::string kTexts("libc\0setjmp\0008@%rdi -4@%esi\0", 29);
+const std::string kTexts = "libc\0setjmp\0008@%rdi -4@%esi\0"s;
 
 TEST(UsdtNotes, ReadsPlaceNamesAndArguments) {
   auto notes = ParseUsdtNotes(Note(0x1000, 0, 0x2000, kTexts) + Note(0x1008, 0, 0, kTexts), 0);
