@@ -91,7 +91,7 @@ TEST_F(Leak, KilledAtAnyMomentItLeavesNothing) {
   std::uniform_int_distribution<int> microseconds(0, 120'000 * TimeFactor());
   size_t running = 0;
   for (int i = 0; i < cycles; ++i) {
-    Tracer tracer = Tracer::Start({.program = kProgram, .command = "threads 1 10"});
+    Tracer tracer = Tracer::Start({.program = kProgram, .command = "ready 20"});
     std::this_thread::sleep_for(std::chrono::microseconds(microseconds(random)));
     running += !tracer.ProgramIds().empty();
     tracer.Signal(SIGKILL);
