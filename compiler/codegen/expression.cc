@@ -37,6 +37,7 @@ void FunctionLowering::Evaluate(const Expr& expr) {
 }
 
 llvm::Value* FunctionLowering::Scalar(const Expr& expr) {
+  if (auto known = evaluated_.find(&expr); known != evaluated_.end()) return known->second;
   Located located(*this, expr.span);
   switch (expr.kind) {
     case ExprKind::kConstant:
@@ -255,10 +256,13 @@ llvm::Value* FunctionLowering::Divide(const sema::Binary& expr, llvm::Value* lef
 }
 
 llvm::Value* FunctionLowering::LogicalCondition(const sema::Logical& expr) {
+  if (expr.shared != nullptr) evaluated_[expr.shared] = Scalar(*expr.shared);
   llvm::Value* left = Condition(*expr.left);
   auto right = [&] { return Condition(*expr.right); };
-  if (expr.is_and) return Choose(left, right, [&] { return ir_.getFalse(); });
-  return Choose(left, [&] { return ir_.getTrue(); }, right);
+  llvm::Value* result = expr.is_and ? Choose(left, right, [&] { return ir_.getFalse(); })
+                                    : Choose(left, [&] { return ir_.getTrue(); }, right);
+  evaluated_.erase(expr.shared);  // a body that is unrolled is lowered again
+  return result;
 }
 
 llvm::Value* FunctionLowering::ConditionalScalar(const sema::Conditional& expr) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -335,6 +336,8 @@ class FunctionLowering {
   uint32_t scratch_top_ = 0;  // bytes of the slot in use
   uint32_t scratch_peak_ = 0;
   bool leaves_from_callback_ = false;
+  // What Logical::shared gave; only the sides of its node hold the expression.
+  std::map<const sema::Expr*, llvm::Value*> evaluated_;
   uint32_t callbacks_ = 0;
   uint32_t line_ = 0;  // of what is being lowered
 };

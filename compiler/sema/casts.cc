@@ -149,14 +149,14 @@ Expr* Checker::CheckUnitCast(const syntax::UnitCast& cast) {
   return ErrorExpr(cast.span);
 }
 
-// x in a .. b is a <= x && x < b, with x evaluated twice: it is an expression without side effect
-// or the language's order of evaluation would show.
+// x in a .. b is a <= x && x < b.
 Expr* Checker::CheckIn(const syntax::In& in) {
   Expr* value = CheckValue(*in.value);
   Expr* begin = CheckValue(*in.begin);
   Expr* end = CheckValue(*in.end);
   auto* node = New<Logical>(ExprKind::kLogical, in.span, types().Bool());
   node->is_and = true;
+  if (value->type.IsScalar()) node->shared = value;
   node->left = CheckComparison(in.span, syntax::BinaryOp::kGe, value, begin);
   node->right = CheckComparison(in.span, syntax::BinaryOp::kLt, value, end);
   if (node->left->type.IsError() || node->right->type.IsError()) return ErrorExpr(in.span);

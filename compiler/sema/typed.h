@@ -138,6 +138,7 @@ struct Logical : Expr {
   bool is_and;
   Expr* left;
   Expr* right;
+  Expr* shared = nullptr;  // x of `x in a..b`, part of both sides: it is evaluated once, first
 };
 // `then` is null for `a ?: b`, whose condition is evaluated once. Both arms have this node's type.
 struct Conditional : Expr {
