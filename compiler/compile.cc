@@ -21,7 +21,8 @@ std::optional<Compiled> Compile(const diag::SourceMap& sources, diag::Span text,
   sema::TypedProgram program = Front(sources, text, kernel, options, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   Compiled compiled{.plan = sema::BuildPlan(program, sources), .object = {}};
-  compiled.object = codegen::CompileObject(program, compiled.plan, sources);
+  compiled.object = codegen::CompileObject(program, compiled.plan, sources, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
   return compiled;
 }
 
@@ -56,8 +57,10 @@ std::optional<std::string> DumpStage(Stage stage, const diag::SourceMap& sources
   if (stage == Stage::kTypes) return sema::Dump(program);
   plan::Plan plan = sema::BuildPlan(program, sources);
   if (stage == Stage::kPlan) return plan::ToJson(plan);
-  return stage == Stage::kIr ? codegen::DumpIr(program, plan, sources)
-                             : codegen::DumpAsm(program, plan, sources);
+  if (stage == Stage::kIr) return codegen::DumpIr(program, plan, sources);
+  std::string assembly = codegen::DumpAsm(program, plan, sources, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
+  return assembly;
 }
 
 }  // namespace memtrace

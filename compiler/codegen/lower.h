@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "compiler/diag/diagnostics.h"
 #include "compiler/diag/source.h"
 #include "compiler/plan/plan.h"
 #include "compiler/sema/typed.h"
@@ -21,15 +22,16 @@ class Module;
 
 namespace memtrace::codegen {
 
-// The BPF object (ELF) of a program. An LLVM failure is a bug of ours and aborts.
+// The BPF object (ELF) of a program. A clause that needs more stack than BPF has is reported; any
+// other failure of LLVM is a bug of ours and aborts.
 std::string CompileObject(const sema::TypedProgram& program, const plan::Plan& plan,
-                          const diag::SourceMap& sources);
+                          const diag::SourceMap& sources, diag::Diagnostics& diagnostics);
 // --dump=ir: the optimised module, with helpers by name and without debug information.
 std::string DumpIr(const sema::TypedProgram& program, const plan::Plan& plan,
                    const diag::SourceMap& sources);
 // --dump=asm: BPF assembly of what CompileObject emits.
 std::string DumpAsm(const sema::TypedProgram& program, const plan::Plan& plan,
-                    const diag::SourceMap& sources);
+                    const diag::SourceMap& sources, diag::Diagnostics& diagnostics);
 
 // A module with one function per program, the globals mt_state and mt_scratch, the maps, and debug
 // info for each (BTF and line info come from it). Passes of the optimiser have not run.

@@ -99,7 +99,8 @@ void ReportUnknown(ExpandContext& context, const ProviderRow& row, const Wanted&
         Code::kUnknownKernelFunction, wanted.span,
         fmt::format("{} has no code of its own on this kernel", function));
     builder.Note("the compiler put it into its callers, or left it out");
-    if (std::string nearest = NearestTracepointOf(kernel, function); !nearest.empty()) {
+    if (std::string nearest = NearestTracepointOf(kernel, function, IsExit(row.provider));
+        !nearest.empty()) {
       builder.Note(fmt::format("the same moment is {}", nearest));
     }
     return;
@@ -112,7 +113,8 @@ void ReportUnknown(ExpandContext& context, const ProviderRow& row, const Wanted&
     builder.Note(note);
     return;
   }
-  if (std::string nearest = NearestTracepointOf(kernel, function); !nearest.empty()) {
+  if (std::string nearest = NearestTracepointOf(kernel, function, IsExit(row.provider));
+      !nearest.empty()) {
     builder.Note(fmt::format("the same moment is {}", nearest));
     return;
   }
@@ -351,12 +353,22 @@ std::string WhyNoTyped(kernel::Kernel& kernel, const std::string& function,
              : fmt::format("refuses {} ({})", is_exit ? "fexit" : "fentry", answer.refusal);
 }
 
-std::string NearestTracepointOf(kernel::Kernel& kernel, std::string_view function) {
+// The event that stands at the end of what `event` begins; empty: none.
+static std::string EndOf(std::string_view event) {
+  constexpr std::string_view kEnter = "sys_enter_", kBegin = "_begin";
+  if (event.starts_with(kEnter)) return fmt::format("sys_exit_{}", event.substr(kEnter.size()));
+  if (!event.ends_with(kBegin)) return "";
+  return fmt::format("{}_end", event.substr(0, event.size() - kBegin.size()));
+}
+
+std::string NearestTracepointOf(kernel::Kernel& kernel, std::string_view function, bool is_exit) {
   for (const NearestTracepoint& nearest : NearestTracepoints()) {
     if (nearest.function != function) continue;
-    auto exists = kernel.HasTracepoint({std::string(nearest.category), std::string(nearest.event)});
+    std::string event = is_exit ? EndOf(nearest.event) : std::string(nearest.event);
+    if (event.empty()) continue;
+    auto exists = kernel.HasTracepoint({std::string(nearest.category), event});
     if (exists.ok() && exists.value()) {
-      return fmt::format("tracepoint:{}:{}", nearest.category, nearest.event);
+      return fmt::format("tracepoint:{}:{}", nearest.category, event);
     }
   }
   return "";

@@ -21,7 +21,8 @@ std::string WhyNoKprobes(kernel::Kernel& kernel);
 std::string WhyNoTyped(kernel::Kernel& kernel, const std::string& function,
                        const std::string& module, bool is_exit);
 
-// "tracepoint:oom:mark_victim", when this kernel has one at the function's moment.
-std::string NearestTracepointOf(kernel::Kernel& kernel, std::string_view function);
+// "tracepoint:oom:mark_victim", when this kernel has one at the moment of the function's entry or,
+// with `is_exit`, of its return.
+std::string NearestTracepointOf(kernel::Kernel& kernel, std::string_view function, bool is_exit);
 
 }  // namespace memtrace::probes

@@ -329,7 +329,8 @@ void FunctionPlanner::ReportNoWay(const Target& target, const std::vector<plan::
   }
   auto builder = diagnostics_.Error(diag::Code::kCannotAttach, target.span,
                                     fmt::format("{} can't be attached: {}", target.name, reason));
-  if (std::string nearest = NearestTracepointOf(kernel_, target.function); !nearest.empty()) {
+  if (std::string nearest = NearestTracepointOf(kernel_, target.function, IsExit(target.provider));
+      !nearest.empty()) {
     builder.Note(fmt::format("the same moment is {}", nearest));
   }
   if (IsTyped(target.provider) && WhyNoKprobes(kernel_).empty()) {

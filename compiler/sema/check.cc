@@ -141,6 +141,13 @@ diag::DiagnosticBuilder Checker::Error(diag::Code code, Span span, std::string m
   return diagnostics_.Error(code, span, std::move(message));
 }
 
+void Checker::WarnOnce(diag::Code code, Span span, std::string message) {
+  for (const diag::Diagnostic& said : diagnostics_.all()) {
+    if (said.code == code && said.message == message) return;
+  }
+  Warning(code, span, std::move(message));
+}
+
 diag::DiagnosticBuilder Checker::Warning(diag::Code code, Span span, std::string message) {
   if (!FirstReport(code, span, message)) {
     discarded_ = {};

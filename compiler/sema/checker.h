@@ -71,6 +71,8 @@ class Checker {
   // walks that only infer types.
   diag::DiagnosticBuilder Error(diag::Code code, Span span, std::string message);
   diag::DiagnosticBuilder Warning(diag::Code code, Span span, std::string message);
+  // Not again what was said in the same words before.
+  void WarnOnce(diag::Code code, Span span, std::string message);
   // A node that fits everywhere, for a mistake that was reported.
   Expr* ErrorExpr(Span span);
 

@@ -1,6 +1,9 @@
 #include "runtime/driver/driver.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -28,6 +31,24 @@ constexpr std::string_view kVersionText = "memtrace 0.1.0\n";
 
 void Print(std::FILE* stream, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stream);
+}
+
+// Standard output, all of `text`; else the status is that of a failure.
+int PrintOut(std::string_view text) {
+  Print(stdout, text);
+  if (std::fflush(stdout) == 0) return 0;
+  Print(stderr, std::string("error: write standard output: ") + std::strerror(errno) + "\n");
+  return kFailure;
+}
+
+// What is opened later must not become standard output or standard error.
+void OpenStandardStreams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    // Opened for reading where it is written to and the other way round: using it is an error.
+    int flags = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (::open("/dev/null", flags) != fd) std::abort();
+  }
 }
 
 int Fail(const Error& error) {
@@ -68,12 +89,13 @@ class Invocation {
 int Invocation::List() {
   user::Programs programs(types_, static_cast<uint32_t>(options_.process.value_or(0)),
                           kernel_.program_root());
-  Result<std::string> list = ListProbes(kernel_, programs, options_.script, options_.list_verbose);
+  Result<Listing> list = ListProbes(kernel_, programs, options_.script, options_.list_verbose);
   if (!list.ok()) return Fail(list.error());
-  Print(stdout, list.value());
-  if (list.value().empty())
+  if (list.value().text.empty()) {
     return Fail(Error(ErrorKind::kNotFound, "no probe matches " + options_.script));
-  return 0;
+  }
+  Print(stderr, list.value().left_out);
+  return PrintOut(list.value().text);
 }
 
 Result<Done> Invocation::ReadScript() {
@@ -150,8 +172,8 @@ int Invocation::Dump() {
       DumpStage(*stage, sources_, text_, kernel_, CheckOptions(), diagnostics_);
   PrintDiagnostics();
   if (!dump) return kFailure;
-  Print(stdout, *dump);
-  return diagnostics_.has_errors() ? kFailure : 0;
+  int status = PrintOut(*dump);
+  return diagnostics_.has_errors() ? kFailure : status;
 }
 
 int Invocation::Trace() {
@@ -200,6 +222,7 @@ Result<int> Invocation::RunCompiled(const Compiled& compiled) {
 }  // namespace
 
 int Main(const std::vector<std::string>& arguments) {
+  OpenStandardStreams();
   if (arguments.empty()) {
     Print(stderr, Usage());
     return kMisuse;
@@ -211,12 +234,10 @@ int Main(const std::vector<std::string>& arguments) {
   }
   const Options& wanted = options.value();
   if (wanted.help) {
-    Print(stdout, Help());
-    return 0;
+    return PrintOut(Help());
   }
   if (wanted.version) {
-    Print(stdout, kVersionText);
-    return 0;
+    return PrintOut(kVersionText);
   }
   if (!wanted.list && !wanted.program && wanted.script.empty()) {
     Print(stderr, "error: no script and no -e PROGRAM\n" + Usage());

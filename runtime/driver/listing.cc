@@ -212,24 +212,34 @@ void AddFunctions(kernel::Kernel& kernel, const Pattern& pattern, bool with_argu
 
 }  // namespace
 
-Result<std::string> ListProbes(kernel::Kernel& kernel, user::Programs& programs,
-                               const std::string& text, bool with_arguments) {
-  if (NamesProgram(text)) return ListUserProbes(kernel, programs, text, with_arguments);
+Result<Listing> ListProbes(kernel::Kernel& kernel, user::Programs& programs,
+                           const std::string& text, bool with_arguments) {
+  if (NamesProgram(text)) {
+    MT_ASSIGN_OR_RETURN(std::string list, ListUserProbes(kernel, programs, text, with_arguments));
+    return Listing{.text = std::move(list), .left_out = {}};
+  }
   Pattern pattern = ReadPattern(text);
-  std::string list;
+  Listing listing;
+  std::string& list = listing.text;
+  // Who asks for everything sees what there is, and hears of the rest.
+  auto leave_out = [&](std::string_view kind, const Error& error) {
+    listing.left_out += fmt::format("{} are left out: {}\n", kind, error.message());
+  };
   if (Fits(pattern.provider, "tracepoint")) {
     Result<Done> added = AddTracepoints(kernel, pattern, with_arguments, list);
-    // Who asks for everything sees what there is.
     if (!added.ok() && pattern.provider == "tracepoint") return added.error();
+    if (!added.ok()) leave_out("tracepoints", added.error());
   }
   if (Fits(pattern.provider, "rawtracepoint") && !pattern.has_category) {
     Result<Done> added = AddRawTracepoints(kernel, pattern, with_arguments, list);
     if (!added.ok() && pattern.provider == "rawtracepoint") return added.error();
+    if (!added.ok()) leave_out("raw tracepoints", added.error());
   }
   if (Fits(pattern.provider, "software") && !pattern.has_category) AddSoftwareEvents(pattern, list);
   if (Fits(pattern.provider, "iter") && !pattern.has_category) {
     Result<Done> added = AddIterators(kernel, pattern, with_arguments, list);
     if (!added.ok() && pattern.provider == "iter") return added.error();
+    if (!added.ok()) leave_out("iterators", added.error());
   }
   for (const FunctionKind& kind : kFunctionKinds) {
     // Unnamed, each function is shown once.
@@ -237,7 +247,7 @@ Result<std::string> ListProbes(kernel::Kernel& kernel, user::Programs& programs,
                                              : Fits(pattern.provider, kind.name);
     if (is_wanted) AddFunctions(kernel, pattern, with_arguments, kind, list);
   }
-  return list;
+  return listing;
 }
 
 }  // namespace memtrace::driver

@@ -9,10 +9,15 @@
 
 namespace memtrace::driver {
 
+struct Listing {
+  std::string text;
+  std::string left_out;  // which kinds of probes can't be listed and why, when all were asked for
+};
+
 // Probes that match `pattern` ("tracepoint:kmem:*", "kmem:*page*", "uprobe:libc:mem*"; empty: all
 // of the kernel's), one a line; with `with_arguments` each is followed by its fields. An empty text
 // means that nothing matches.
-Result<std::string> ListProbes(kernel::Kernel& kernel, user::Programs& programs,
-                               const std::string& pattern, bool with_arguments);
+Result<Listing> ListProbes(kernel::Kernel& kernel, user::Programs& programs,
+                           const std::string& pattern, bool with_arguments);
 
 }  // namespace memtrace::driver

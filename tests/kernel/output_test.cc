@@ -1,12 +1,15 @@
 // What programs print arrives: in order, completely, and without waking the reader each time.
 
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "compiler/base/file.h"
+#include "tests/support/subprocess.h"
 #include "tests/support/time_factor.h"
 #include "tests/support/tracer.h"
 
@@ -112,6 +115,32 @@ TEST_F(Output, ComesBeforeTheMapThatAnIntervalPrints) {
     counted += std::stoll(line.substr(3));
     EXPECT_GE(lines, counted - 1) << trace.Describe();
   }
+}
+
+// What memtrace opens must not become the standard error that is not there: losses would be written
+// into the data.
+TEST_F(Output, ClosedStreamsStayClosed) {
+  std::string memtrace = MT_BUILD_DIR "/memtrace";
+  std::string file = testing::TempDir() + "memtrace_closed_streams";
+  Command lossy;
+  lossy.words = {"/bin/sh", "-c",
+                 "exec " + memtrace + " --strict --config ring_size=4096 -c '" + Workload("pace") +
+                     " 0 1' -o " + file +
+                     " -e 'tracepoint:syscalls:sys_enter_getppid { printf(\"%d\\n\", tid) }' "
+                     "2>&-"};
+  Finished finished = test::Run(lossy);
+  EXPECT_EQ(finished.exit_status, 3) << "nothing was lost, so nothing was shown";
+  auto text = ReadFile(file);
+  ASSERT_TRUE(text.ok()) << text.error().message();
+  EXPECT_EQ(text.value().find("lost"), std::string::npos);
+  std::filesystem::remove(file);
+
+  Command silent;
+  silent.words = {"/bin/sh", "-c",
+                  "exec " + memtrace + " -e 'begin { printf(\"tick\\n\"); exit() }' >&-"};
+  finished = test::Run(silent);
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_EQ(finished.err, "error: write standard output: write: Bad file descriptor\n");
 }
 
 }  // namespace

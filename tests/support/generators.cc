@@ -20,6 +20,17 @@ std::string LongLine(size_t size) {
   return std::string(kHead) + Repeat("+1", terms) + std::string(kTail);
 }
 
+// All are set before the first is read.
+std::string LiveVariables(size_t size) {
+  std::string set, sum = "0";
+  for (size_t i = 0; i < size; ++i) {
+    std::string name = "$v" + std::to_string(i);
+    set += name + " = cpu + " + std::to_string(i) + "; ";
+    sum += " + " + name;
+  }
+  return "begin { " + set + "print(" + sum + "); }\n";
+}
+
 // A linear congruential generator: std::mt19937's output is fixed too, but not its distributions.
 std::string Binary(size_t size) {
   std::string bytes;
@@ -42,6 +53,7 @@ std::optional<std::string> GenerateProgram(std::string_view kind, size_t size) {
   }
   if (kind == "long-line") return LongLine(size);
   if (kind == "many-probes") return Repeat("begin { @ = count(); }\n", size);
+  if (kind == "live-variables") return LiveVariables(size);
   if (kind == "binary") return Binary(size);
   return std::nullopt;
 }

@@ -10,6 +10,7 @@
 namespace memtrace::test {
 
 // Kinds:
+//   live-variables N  N variables of one clause that are all needed at its end
 //   nested-parens N   begin { print(((…1…))); } with N pairs
 //   nested-blocks N   begin { if (1) { … } } with N blocks
 //   long-line N       one line of N bytes, a sum of ones

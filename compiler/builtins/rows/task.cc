@@ -22,7 +22,7 @@ void WarnOfOwnTask(Checker& checker, const Row& row, const CallSyntax& call) {
       case probes::Provider::kInterval:
       case probes::Provider::kIterator:
       case probes::Provider::kSelf:
-        checker.Warning(
+        checker.WarnOnce(
             Code::kOwnTask, call.span,
             fmt::format("{} is memtrace's own in {}", Spelling(row.function), target.name));
         return;
