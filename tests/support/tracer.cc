@@ -86,6 +86,15 @@ std::vector<uint64_t> FieldOfFiles(const fs::path& directory, const std::string&
   return values;
 }
 
+// A file in memory that the tracer and its command write to. Two who share one need O_APPEND:
+// unlike files on a disk, those of memfd_create(2) do not serialise writes at the shared offset,
+// and one would overwrite the other.
+int NewOutput(const char* name) {
+  int fd = memfd_create(name, MFD_CLOEXEC);
+  if (fd >= 0) fcntl(fd, F_SETFL, O_APPEND);
+  return fd;
+}
+
 }  // namespace
 
 // ---- Trace ----
@@ -175,8 +184,8 @@ std::string Trace::Describe() const {
 Tracer Tracer::Start(const TraceOptions& options) {
   Tracer tracer;
   tracer.timeout_ = options.timeout;
-  tracer.out_ = memfd_create("out", MFD_CLOEXEC);
-  tracer.err_ = memfd_create("err", MFD_CLOEXEC);
+  tracer.out_ = NewOutput("out");
+  tracer.err_ = NewOutput("err");
 
   std::vector<std::string> words = {MemtracePath()};
   words.insert(words.end(), options.options.begin(), options.options.end());
