@@ -26,6 +26,14 @@ std::optional<Compiled> Compile(const diag::SourceMap& sources, diag::Span text,
   return compiled;
 }
 
+std::optional<plan::Plan> MakePlan(const diag::SourceMap& sources, diag::Span text,
+                                   kernel::Kernel& kernel, const sema::CheckOptions& options,
+                                   diag::Diagnostics& diagnostics) {
+  sema::TypedProgram program = Front(sources, text, kernel, options, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
+  return sema::BuildPlan(program, sources);
+}
+
 void CheckOnly(const diag::SourceMap& sources, diag::Span text, kernel::Kernel& kernel,
                const sema::CheckOptions& options, diag::Diagnostics& diagnostics) {
   Front(sources, text, kernel, options, diagnostics);

@@ -19,8 +19,14 @@ struct Compiled {
 };
 
 // Empty when `diagnostics` has errors.
-std::optional<Compiled> Compile(const diag::SourceMap& sources, diag::Span text, kernel::Kernel& kernel,
-                                const sema::CheckOptions& options, diag::Diagnostics& diagnostics);
+std::optional<Compiled> Compile(const diag::SourceMap& sources, diag::Span text,
+                                kernel::Kernel& kernel, const sema::CheckOptions& options,
+                                diag::Diagnostics& diagnostics);
+
+// The plan alone, which says how everything would be attached. Empty after errors.
+std::optional<plan::Plan> MakePlan(const diag::SourceMap& sources, diag::Span text,
+                                   kernel::Kernel& kernel, const sema::CheckOptions& options,
+                                   diag::Diagnostics& diagnostics);
 
 // Only what tells whether a program is right: no code is generated.
 void CheckOnly(const diag::SourceMap& sources, diag::Span text, kernel::Kernel& kernel,

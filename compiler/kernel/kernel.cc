@@ -166,11 +166,6 @@ Functions& Kernel::functions() {
   return *functions_;
 }
 
-bool Kernel::HasPerfDevice(std::string_view name) const {
-  std::error_code ignored;
-  return std::filesystem::exists(roots_.sys / "bus/event_source/devices" / name, ignored);
-}
-
 bool Kernel::CountsMisses() {
   auto btf = LoadBtf();
   if (!btf.ok()) return false;

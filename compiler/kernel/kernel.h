@@ -67,8 +67,6 @@ class Kernel {
   Functions& functions();
   // What the running kernel answers when it is tried.
   Trials& trials() { return trials_; }
-  // Whether perf has a source of events of this name (sys/bus/event_source/devices).
-  bool HasPerfDevice(std::string_view name) const;
   // The root folder of programs and libraries (Roots::programs).
   std::string program_root() const { return roots_.programs.string(); }
   // Whether the kernel counts what programs on tracepoints and kprobes miss (since Linux

@@ -63,6 +63,40 @@ UniqueFd LoadTyped(const TypedFunction& function) {
   return LoadNothing(BPF_PROG_TYPE_TRACING, attach_type, function.btf_id, module.get());
 }
 
+// No functions at all: EINVAL from a kernel that would attach, EOPNOTSUPP from one that cannot.
+Answer TryKprobeMulti() {
+  UniqueFd program = LoadNothing(BPF_PROG_TYPE_KPROBE, BPF_TRACE_KPROBE_MULTI, 0, -1);
+  if (!program.valid()) return Refused(errno);
+  bpf_attr attributes;
+  std::memset(&attributes, 0, sizeof attributes);
+  attributes.link_create.prog_fd = static_cast<uint32_t>(program.get());
+  attributes.link_create.attach_type = BPF_TRACE_KPROBE_MULTI;
+  UniqueFd link(Bpf(BPF_LINK_CREATE, attributes));
+  return link.valid() || errno == EINVAL ? Answer{} : Refused(errno);
+}
+
+Answer TryUprobeMulti() {
+  UniqueFd program = LoadNothing(BPF_PROG_TYPE_KPROBE, kTraceUprobeMulti, 0, -1);
+  if (!program.valid()) return Refused(errno);
+  const uint64_t offset = 0;
+  UprobeMultiLink attributes = {.program_fd = static_cast<uint32_t>(program.get()),
+                                .path = reinterpret_cast<uint64_t>("/"),
+                                .offsets = reinterpret_cast<uint64_t>(&offset),
+                                .count = 1};
+  auto refusal = [&] {
+    UniqueFd link(
+        static_cast<int>(::syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof attributes)));
+    return link.valid() ? 0 : errno;
+  };
+  // A folder instead of a file: the kernels that know the link get as far as to mind that.
+  int of_folder = refusal();
+  if (of_folder != EBADF) return Refused(of_folder);
+  // For a process that cannot be: those that filter by process look at its number before.
+  attributes.process = UINT32_MAX;
+  int of_process = refusal();
+  return of_process == EINVAL ? Answer{} : Refused(of_process);
+}
+
 }  // namespace
 
 Trials::Trials(std::filesystem::path sys, std::filesystem::path fixture)
@@ -102,52 +136,28 @@ Answer Trials::AttachesTyped(const TypedFunction& function) {
   return link.valid() ? Answer{} : Refused(errno);
 }
 
-Answer Trials::Kprobe() {
+bool Trials::HasPerfDevice(std::string_view name) const {
   std::error_code ignored;
-  if (std::filesystem::exists(sys_ / "bus/event_source/devices/kprobe/type", ignored)) return {};
-  return {.works = false, .refusal = "CONFIG_KPROBES"};
+  return std::filesystem::exists(sys_ / "bus/event_source/devices" / name, ignored);
 }
 
-Answer Trials::KprobeMulti() {
-  if (!is_live_) return FromFixture("kprobe_multi", "");
-  UniqueFd program = LoadNothing(BPF_PROG_TYPE_KPROBE, BPF_TRACE_KPROBE_MULTI, 0, -1);
-  if (!program.valid()) return Refused(errno);
-  // No functions at all: EINVAL from a kernel that would attach, EOPNOTSUPP from one that cannot.
-  bpf_attr attributes;
-  std::memset(&attributes, 0, sizeof attributes);
-  attributes.link_create.prog_fd = static_cast<uint32_t>(program.get());
-  attributes.link_create.attach_type = BPF_TRACE_KPROBE_MULTI;
-  UniqueFd link(Bpf(BPF_LINK_CREATE, attributes));
-  return link.valid() || errno == EINVAL ? Answer{} : Refused(errno);
+Answer Trials::Kprobe() const {
+  return HasPerfDevice("kprobe") ? Answer{} : Answer{.works = false, .refusal = "CONFIG_KPROBES"};
 }
 
-Answer Trials::Uprobe() {
-  std::error_code ignored;
-  if (std::filesystem::exists(sys_ / "bus/event_source/devices/uprobe/type", ignored)) return {};
-  return {.works = false, .refusal = "CONFIG_UPROBE_EVENTS"};
+Answer Trials::Uprobe() const {
+  return HasPerfDevice("uprobe") ? Answer{}
+                                 : Answer{.works = false, .refusal = "CONFIG_UPROBE_EVENTS"};
 }
 
-Answer Trials::UprobeMulti() {
-  if (!is_live_) return FromFixture("uprobe_multi", "");
-  UniqueFd program = LoadNothing(BPF_PROG_TYPE_KPROBE, kTraceUprobeMulti, 0, -1);
-  if (!program.valid()) return Refused(errno);
-  const uint64_t offset = 0;
-  UprobeMultiLink attributes = {.program_fd = static_cast<uint32_t>(program.get()),
-                                .path = reinterpret_cast<uint64_t>("/"),
-                                .offsets = reinterpret_cast<uint64_t>(&offset),
-                                .count = 1};
-  auto refusal = [&] {
-    UniqueFd link(
-        static_cast<int>(::syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof attributes)));
-    return link.valid() ? 0 : errno;
-  };
-  // A folder instead of a file: the kernels that know the link get as far as to mind that.
-  int of_folder = refusal();
-  if (of_folder != EBADF) return Refused(of_folder);
-  // For a process that cannot be: those that filter by process look at its number before.
-  attributes.process = UINT32_MAX;
-  int of_process = refusal();
-  return of_process == EINVAL ? Answer{} : Refused(of_process);
+const Answer& Trials::KprobeMulti() {
+  if (!kprobe_multi_) kprobe_multi_ = is_live_ ? TryKprobeMulti() : FromFixture("kprobe_multi", "");
+  return *kprobe_multi_;
+}
+
+const Answer& Trials::UprobeMulti() {
+  if (!uprobe_multi_) uprobe_multi_ = is_live_ ? TryUprobeMulti() : FromFixture("uprobe_multi", "");
+  return *uprobe_multi_;
 }
 
 Answer Trials::Hardware(uint64_t event) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,16 +40,18 @@ class Trials {
   // taken off again; loading tells less: do_mmap with its eight arguments loads on 6.1 and then
   // fails to attach.
   Answer AttachesTyped(const TypedFunction& function);
-  // Whether perf has kprobes.
-  Answer Kprobe();
-  // Whether many functions can be attached to at once (CONFIG_FPROBE).
-  Answer KprobeMulti();
-  // Whether perf has uprobes.
-  Answer Uprobe();
+  // Whether perf has a source of events of this name (sys/bus/event_source/devices).
+  bool HasPerfDevice(std::string_view name) const;
+  // Whether perf has kprobes, and uprobes.
+  Answer Kprobe() const;
+  Answer Uprobe() const;
+  // Whether many functions can be attached to at once (CONFIG_FPROBE). This and the next are tried
+  // once.
+  const Answer& KprobeMulti();
   // Whether many places of a file can be attached to at once, and for one process alone. A kernel
   // whose filter lets only one thread of that process through (before Linux 46ba0e49b642 ("bpf: fix
   // multi-uprobe PID filtering logic") in v6.10) is one that cannot.
-  Answer UprobeMulti();
+  const Answer& UprobeMulti();
   // Whether the machine has the counter `event` (PERF_COUNT_HW_*). Missing rights are no answer.
   Answer Hardware(uint64_t event);
 
@@ -58,6 +61,7 @@ class Trials {
   std::filesystem::path sys_;
   bool is_live_;
   std::map<std::string, std::string> answers_;
+  std::optional<Answer> kprobe_multi_, uprobe_multi_;
 };
 
 }  // namespace memtrace::kernel

@@ -1,14 +1,16 @@
 // Plan: all that the runtime may know about a compiled script.
 //
-// Plain serialisable data: what to create, where to attach, how to read what comes back. No AST, no LLVM,
-// no descriptors. With the bytes of the BPF object it is enough to run a script on a machine that has no
-// compiler. Offsets and sizes are bytes; indices point into the vectors of this file.
+// Plain serialisable data: what to create, where to attach, how to read what comes back. No AST, no
+// LLVM, no descriptors. With the bytes of the BPF object it is enough to run a script on a machine
+// that has no compiler. Offsets and sizes are bytes; indices point into the vectors of this file.
 //
 // Three kinds of memory are shared with the BPF object:
-//  - `mt_state`, one global array in section .bss.state, mapped by the reader: keyless maps, the window index and
+//  - `mt_state`, one global array in section .bss.state, mapped by the reader: keyless maps, the
+//  window index and
 //    the loss counters lie at the offsets given here;
 //  - hash maps, one ELF map (two when swapped) per keyed @map, named by Map::symbols;
-//  - `mt_ring`, the ring of records, and `mt_stacks`, the table of stacks (bpf-headers/memtrace/record.h).
+//  - `mt_ring`, the ring of records, and `mt_stacks`, the table of stacks
+//  (bpf-headers/memtrace/record.h).
 #pragma once
 
 #include <cstdint>
@@ -36,11 +38,28 @@ using Index = uint32_t;
 inline constexpr Index kNoIndex = UINT32_MAX;
 
 enum class TypeKind : uint8_t {
-  kNone, kBool, kInt, kEnum, kString, kBuffer, kPointer, kArray, kStruct, kTuple, kRecord, kKernelStack,
-  kUserStack, kKernelSymbol, kUserSymbol, kTimestamp, kUserName, kGroupName, kCgroupPath,
-  kMemcgPath,  // a cgroup in the hierarchy of the memory controller
+  kNone,
+  kBool,
+  kInt,
+  kEnum,
+  kString,
+  kBuffer,
+  kPointer,
+  kArray,
+  kStruct,
+  kTuple,
+  kRecord,
+  kKernelStack,
+  kUserStack,
+  kKernelSymbol,
+  kUserSymbol,
+  kTimestamp,
+  kUserName,
+  kGroupName,
+  kCgroupPath,
+  kMemcgPath,    // a cgroup in the hierarchy of the memory controller
   kLoadAverage,  // nothing but where it is printed
-  kProbeName,  // u64 index into Plan::probe_names
+  kProbeName,    // u64 index into Plan::probe_names
 };
 
 enum class Unit : uint8_t { kNone, kNanoseconds, kBytes, kPages };
@@ -63,9 +82,9 @@ struct Type {
   uint32_t size = 0;
   bool is_signed = false;
   Unit unit = Unit::kNone;
-  std::string name;          // struct tag; timestamp: strftime format
-  Index element = kNoIndex;  // array
-  uint32_t count = 0;        // array
+  std::string name;           // struct tag; timestamp: strftime format
+  Index element = kNoIndex;   // array
+  uint32_t count = 0;         // array
   std::vector<Field> fields;  // struct, tuple, record
   std::vector<Name> names;    // enum
   uint32_t depth = 0;         // stacks: frames to print at most
@@ -97,23 +116,24 @@ struct Map {
   Storage storage = Storage::kHash;
   // ELF names of the hash map, the second only when `is_swapped`.
   std::vector<std::string> symbols;
-  // Storage in mt_state: where the first copy begins; u64 presence, then the value. kState: one such
-  // slot. kStatePerCpu: `cpu_slots` of them, `slot_size` apart. A second copy follows at
+  // Storage in mt_state: where the first copy begins; u64 presence, then the value. kState: one
+  // such slot. kStatePerCpu: `cpu_slots` of them, `slot_size` apart. A second copy follows at
   // `offset + copy_size` when `is_swapped`.
   uint32_t offset = 0;
   uint32_t slot_size = 0;
   uint32_t copy_size = 0;
-  // When `is_swapped`: where in mt_state the u32 lies that says which copy (0 or 1) events write to. Maps
-  // that are exchanged together share it; kNoIndex: Plan::window_offset.
+  // When `is_swapped`: where in mt_state the u32 lies that says which copy (0 or 1) events write
+  // to. Maps that are exchanged together share it; kNoIndex: Plan::window_offset.
   uint32_t window_offset = kNoIndex;
 
   std::vector<Field> key;  // empty: keyless. Several keys are several fields; padding is zero
   uint32_t key_size = 0;
   ValueKind value = ValueKind::kScalar;
-  Index value_type = kNoIndex;  // scalar: its type; aggregation: type (sign, unit) of what is aggregated
+  Index value_type =
+      kNoIndex;  // scalar: its type; aggregation: type (sign, unit) of what is aggregated
   uint32_t value_size = 0;
-  uint32_t bucket_count = 0;    // hist, lhist
-  uint32_t hist_bits = 0;       // hist
+  uint32_t bucket_count = 0;  // hist, lhist
+  uint32_t hist_bits = 0;     // hist
   int64_t lhist_min = 0, lhist_max = 0, lhist_step = 0;
   uint32_t max_entries = 0;
   bool preallocated = true;
@@ -124,36 +144,37 @@ struct Map {
 
 // One step of a printf format: literal text, or one converted argument.
 struct FormatPiece {
-  std::string text;       // literal, when `argument` is kNoIndex
+  std::string text;           // literal, when `argument` is kNoIndex
   Index argument = kNoIndex;  // index into Action::arguments
-  char conversion = 'd';  // d u x X o p s c
+  char conversion = 'd';      // d u x X o p s c
   bool left = false, zero = false, plus = false, space = false, alternate = false;
-  int32_t width = -1, precision = -1;              // -1: not given
-  Index width_argument = kNoIndex;                 // `%*d`
+  int32_t width = -1, precision = -1;  // -1: not given
+  Index width_argument = kNoIndex;     // `%*d`
 };
 
 enum class ActionKind : uint8_t {
-  kPrintf, kErrorf,
-  kTime,       // `format` is strftime's; wall clock when the record is read
-  kPrintMap,   // print(@m, top, div)
-  kPrintValue, // print(expr): arguments[0]
-  kClear,      // clear(@m): all keys go
-  kZero,       // zero(@m): keys stay, values are 0
-  kExit,       // arguments[0]: int64 status
-  kJoin,       // join(argv, separator): arguments hold the strings; `format` the separator
-  kCat,        // cat(path): `format` is the path
+  kPrintf,
+  kErrorf,
+  kTime,        // `format` is strftime's; wall clock when the record is read
+  kPrintMap,    // print(@m, top, div)
+  kPrintValue,  // print(expr): arguments[0]
+  kClear,       // clear(@m): all keys go
+  kZero,        // zero(@m): keys stay, values are 0
+  kExit,        // arguments[0]: int64 status
+  kJoin,        // join(argv, separator): arguments hold the strings; `format` the separator
+  kCat,         // cat(path): `format` is the path
 };
 
 struct Action {
   ActionKind kind = ActionKind::kPrintf;
-  uint32_t line = 0;              // in the script, for messages
+  uint32_t line = 0;  // in the script, for messages
   std::string format;
   std::vector<FormatPiece> pieces;
-  std::vector<Field> arguments;   // offsets from the start of the record (the header is 8 bytes)
+  std::vector<Field> arguments;  // offsets from the start of the record (the header is 8 bytes)
   uint32_t record_size = 8;
   Index map = kNoIndex;
-  int64_t top = 0, div = 0;       // 0: not given
-  bool closed_window = false;     // kPrintMap, kClear, kZero: of the copy that is not written to
+  int64_t top = 0, div = 0;    // 0: not given
+  bool closed_window = false;  // kPrintMap, kClear, kZero: of the copy that is not written to
 };
 
 enum class ProgramType : uint8_t {
@@ -182,7 +203,7 @@ struct Program {
   TracingTarget tracing_target = TracingTarget::kNone;
   uint32_t attach_btf_id = 0;  // kTracing: in the BTF of the running kernel
   std::string attach_module;   // kTracing: of this module's BTF, or (empty) of vmlinux
-  Index clause = 0;    // in the script, from 0
+  Index clause = 0;            // in the script, from 0
   uint32_t line = 0;
   // Maps that are exchanged before this program runs (an interval that prints and clears them).
   std::vector<Index> swaps;
@@ -205,12 +226,12 @@ enum class AttachKind : uint8_t {
   kKretprobe,      // the same where they return
   kKprobeMulti,    // one link for all of `functions`
   kKretprobeMulti,
-  kUprobe,          // perf uprobe at each of `functions`, in the file `path`
-  kUretprobe,       // the same where they return
-  kUprobeMulti,     // one link for all of `functions`
+  kUprobe,       // perf uprobe at each of `functions`, in the file `path`
+  kUretprobe,    // the same where they return
+  kUprobeMulti,  // one link for all of `functions`
   kUretprobeMulti,
-  kHardware,        // perf hardware event: `config`, every `period` events; per CPU
-  kWatchpoint,      // `offset` bytes at address `config`; `event`: which of r, w and x
+  kHardware,    // perf hardware event: `config`, every `period` events; per CPU
+  kWatchpoint,  // `offset` bytes at address `config`; `event`: which of r, w and x
 };
 
 // Something cheaper or asked for that was not taken, and why. For -lv, --dump=plan and messages.
@@ -222,10 +243,12 @@ struct Refused {
 // A place in code that a probe hangs on. Several may belong to one probe of the user's: copies
 // that the compiler made, or functions of one name.
 struct Function {
-  std::string symbol;    // "vfs_read", "xfs:xfs_iget", "do_read.isra.0"
-  // Of the running kernel (0: found by the symbol); kUprobe and its relatives: bytes from the start of the file.
+  std::string symbol;  // "vfs_read", "xfs:xfs_iget", "do_read.isra.0"
+  // Of the running kernel (0: found by the symbol); kUprobe and its relatives: bytes from the start
+  // of the file.
   uint64_t address = 0;
-  // What bpf_get_attach_cookie() gives: the index of the probe's name, and above 32 bits the function's.
+  // What bpf_get_attach_cookie() gives: the index of the probe's name, and above 32 bits the
+  // function's.
   uint64_t cookie = 0;
   // Where in the file the word lies that counts who is looking at a static probe; 0: it has none.
   uint64_t semaphore = 0;
@@ -238,29 +261,30 @@ struct Probe {
   AttachKind kind = AttachKind::kBegin;
   std::string category, event;
   uint64_t config = 0, period = 0, frequency = 0;
-  // The user's probes that this one attachment serves when it is more than one (a raw sys_enter that
-  // dispatches on the number).
+  // The user's probes that this one attachment serves when it is more than one (a raw sys_enter
+  // that dispatches on the number).
   std::vector<std::string> covers;
   std::vector<Refused> refused;
-  bool misses_are_countable = true;  // false: a classic tracepoint on a kernel that counts no misses
-  std::vector<Function> functions;   // kKprobe and its relatives
-  uint64_t offset = 0;               // kKprobe, kWatchpoint
-  std::string path;                  // kUprobe and its relatives: the program or library
+  bool misses_are_countable =
+      true;                         // false: a classic tracepoint on a kernel that counts no misses
+  std::vector<Function> functions;  // kKprobe and its relatives
+  uint64_t offset = 0;              // kKprobe, kWatchpoint
+  std::string path;                 // kUprobe and its relatives: the program or library
   // From a wildcard: what cannot be attached is named and counted, and the others stay.
   bool may_be_missing = false;
 };
 
 enum class LossCause : uint8_t {
-  kRingFull,       // `subject`: the action
-  kMapFull,        // `subject`: the map
-  kReadFailed,     // a read of kernel or user memory
-  kTruncated,      // a string longer than its place
-  kScratchBusy,    // more programs nested on one CPU than there are scratch slots: the event is lost
-  kStackFailed,    // bpf_get_stack refused
+  kRingFull,     // `subject`: the action
+  kMapFull,      // `subject`: the map
+  kReadFailed,   // a read of kernel or user memory
+  kTruncated,    // a string longer than its place
+  kScratchBusy,  // more programs nested on one CPU than there are scratch slots: the event is lost
+  kStackFailed,  // bpf_get_stack refused
   kStackTableFull,
-  kStackCollision, // two stacks with one hash: the later one is lost
-  kRetry,          // min/max: compare-and-swap gave up
-  kLoopLimit,      // a loop was ended at 8,388,608 rounds
+  kStackCollision,  // two stacks with one hash: the later one is lost
+  kRetry,           // min/max: compare-and-swap gave up
+  kLoopLimit,       // a loop was ended at 8,388,608 rounds
 };
 
 // One counter (u64 in mt_state at losses_offset + 8 × index).
@@ -285,13 +309,13 @@ enum class CgroupHierarchy : uint8_t {
 };
 
 // A tree's processes are a bit each, by number: the kernel gives no number from here on
-// (PID_MAX_LIMIT), so that the set is never full. Every process begins in a fork that sets or clears
-// its bit, so that the bit of one that ended need not be cleared.
+// (PID_MAX_LIMIT), so that the set is never full. Every process begins in a fork that sets or
+// clears its bit, so that the bit of one that ended need not be cleared.
 inline constexpr uint32_t kTreeBits = 4 << 20;
 
 // Which filters are compiled into the programs. Whom they let through is not known here: the reader
-// writes it into mt_state before anything is attached. Offsets are those of a u64, kNoIndex where no
-// program asks; process numbers are the kernel's own (of the first pid namespace).
+// writes it into mt_state before anything is attached. Offsets are those of a u64, kNoIndex where
+// no program asks; process numbers are the kernel's own (of the first pid namespace).
 struct Scope {
   ProcessScope processes = ProcessScope::kAll;
   CgroupHierarchy cgroup = CgroupHierarchy::kNone;
@@ -312,8 +336,8 @@ enum class MissingProbes : uint8_t {
 
 struct Config {
   uint32_t max_map_keys = 4096;
-  uint32_t max_strlen = 1024;     // bytes of a string with its NUL
-  uint32_t ring_size = 4 << 20;   // bytes, a power of two
+  uint32_t max_strlen = 1024;        // bytes of a string with its NUL
+  uint32_t ring_size = 4 << 20;      // bytes, a power of two
   uint32_t ring_wakeup = 256 << 10;  // unread bytes from which a program wakes the reader
   uint32_t max_stacks = 16384;
   bool print_maps_on_exit = true;
@@ -339,21 +363,26 @@ struct Plan {
   std::vector<Map> maps;
   std::vector<Action> actions;
   std::vector<Program> programs;
-  std::vector<Probe> probes;   // in the order of attaching
+  std::vector<Probe> probes;  // in the order of attaching
   std::vector<std::string> probe_names;
   std::vector<LossSite> loss_sites;
   std::vector<std::string> relocations;  // reserved for packed scripts
 };
 
-// The function that a script calls: "printf", "print". How messages and loss counters name an action.
+// The function that a script calls: "printf", "print". How messages and loss counters name an
+// action.
 std::string_view Spelling(ActionKind kind);
+
+// The words that the JSON has for them.
+std::string_view WordFor(ProgramType type);
+std::string_view WordFor(AttachKind kind);
 
 // JSON with fields in the order of this file; the same text for the same plan.
 std::string ToJson(const Plan& plan);
 Result<Plan> FromJson(std::string_view text);
 
-// Index of the counter for `cause` at `subject` and `line`; kNoIndex when the plan has none. Causes that
-// are counted once for the whole script have no subject and line 0.
+// Index of the counter for `cause` at `subject` and `line`; kNoIndex when the plan has none. Causes
+// that are counted once for the whole script have no subject and line 0.
 Index FindLossSite(const Plan& plan, LossCause cause, std::string_view subject, uint32_t line);
 
 // Kernel memory that the maps, the ring and the state take at most, in bytes.

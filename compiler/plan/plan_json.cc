@@ -381,6 +381,14 @@ class Reader {
 
 }  // namespace
 
+std::string_view WordFor(ProgramType type) {
+  return Words<ProgramType>::kAll[static_cast<size_t>(type)];
+}
+
+std::string_view WordFor(AttachKind kind) {
+  return Words<AttachKind>::kAll[static_cast<size_t>(kind)];
+}
+
 std::string ToJson(const Plan& plan) {
   return Writer::ToJsonValue(plan).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

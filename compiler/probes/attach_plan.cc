@@ -141,7 +141,7 @@ class Planner {
         diagnostics_.Error(diag::Code::kCannotAttach, target.span,
                            fmt::format("{} can't be counted: this machine has no such counter ({})",
                                        target.name, answer.refusal));
-    if (!kernel_.HasPerfDevice("cpu")) {
+    if (!kernel_.trials().HasPerfDevice("cpu")) {
       builder.Note("it shows none of its processor's counters, as virtual machines often do");
     }
     builder.Note("software:cpu-clock is a clock that every machine has");
@@ -385,6 +385,24 @@ class Planner {
 };
 
 }  // namespace
+
+std::string ArgumentsKey(const Usage& usage, const Group& group,
+                         const std::function<std::string(const Field&)>& text_of) {
+  std::string key;
+  auto add = [&](const Field& field) { key += " " + text_of(field); };
+  for (size_t i = 0; i < group.fields.size(); ++i) {
+    bool is_numbered = usage.numbered.contains(static_cast<uint32_t>(i));
+    if (is_numbered) key += fmt::format(" {}=", i);
+    if (is_numbered || usage.fields.contains(group.fields[i].name)) add(group.fields[i]);
+  }
+  for (uint32_t number : usage.numbered) {
+    if (number >= group.fields.size()) key += fmt::format(" no{}", number);
+  }
+  if (usage.retval && group.result) add(*group.result);
+  if (usage.retval && !group.result) key += " void";
+  if (usage.args && !group.unknown_arguments.empty()) key += " unknown";
+  return key;
+}
 
 std::vector<Group> PlanAttach(const std::vector<Target>& targets, const Usage& usage,
                               kernel::Kernel& kernel, diag::Diagnostics& diagnostics) {

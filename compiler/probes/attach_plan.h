@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,10 +33,10 @@ enum class From : uint8_t {
   // A member of what a raw argument points to: pointer at `index`, then `offset` bytes into it
   // (a proven row: ip = regs->ip), read as kernel memory.
   kArgumentMember,
-  kSyscallArgument,  // raw sys_enter: pt_regs at argument 0; `offset` is that of the register in
-                     // pt_regs
-  kRegister,         // kprobe: the `index`-th register that arguments are passed in
-  kStackArgument,    // kprobe: `offset` bytes above the stack pointer at a function's entry
+  kSyscallArgument,    // raw sys_enter: pt_regs at argument 0; `offset` is that of the register in
+                       // pt_regs
+  kRegister,           // kprobe: the `index`-th register that arguments are passed in
+  kStackArgument,      // kprobe: `offset` bytes above the stack pointer at a function's entry
   kUserStackArgument,  // uprobe: the same on the stack of the process
   kResult,             // kretprobe, uretprobe: the register of results
   kUserRegister,       // usdt: `operand`, a part of a register
@@ -93,7 +94,8 @@ struct Group {
   // plain numbers, but no args.
   std::string unknown_arguments;
   std::optional<Field> result;
-  bool is_user = false;  // the code that the probes are in is a program's: numbers are its addresses
+  bool is_user =
+      false;  // the code that the probes are in is a program's: numbers are its addresses
   plan::TracingTarget tracing_target = plan::TracingTarget::kNone;
   uint32_t attach_btf_id = 0;
   std::string attach_module;
@@ -111,6 +113,11 @@ struct Group {
 // The N-th argument of a function, of the kernel or of a program, whose prototype is not known: a
 // number.
 Field UntypedArgument(uint32_t number, bool is_user, types::TypeTable& types);
+
+// What a program depends on of the arguments and the result that its clause uses: functions share a
+// program when this is the same. `text_of` says where a field lies and of what type it is.
+std::string ArgumentsKey(const Usage& usage, const Group& group,
+                         const std::function<std::string(const Field&)>& text_of);
 
 // Groups of `targets` in their order. Errors (a format that cannot be read) go to `diagnostics`.
 std::vector<Group> PlanAttach(const std::vector<Target>& targets, const Usage& usage,

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,8 +32,13 @@ uint64_t PeriodOf(std::string_view text);
 bool GlobMatches(std::string_view pattern, std::string_view text);
 inline bool IsGlob(std::string_view pattern) { return pattern.find('*') != std::string_view::npos; }
 
+// "100", not zero.
+std::optional<uint64_t> ParseCount(std::string_view text);
 // "16", "0x10".
 std::optional<uint64_t> ParseOffset(std::string_view text);
+
+// "a, b, c and 2 more": of `names`, at most `shown`.
+std::string SomeOf(std::span<const std::string> names, size_t shown);
 
 // "NAME:part:part" with the provider's own name.
 std::string FullName(const ProviderRow& row, const syntax::ProbeSpec& spec);

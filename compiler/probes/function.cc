@@ -330,11 +330,6 @@ bool IsTyped(Provider provider) {
   return provider == Provider::kFentry || provider == Provider::kFexit;
 }
 
-bool IsExit(Provider provider) {
-  return provider == Provider::kKretprobe || provider == Provider::kFexit ||
-         provider == Provider::kUretprobe;
-}
-
 std::string WhyNoKprobes(kernel::Kernel& kernel) {
   kernel::Answer answer = kernel.trials().Kprobe();
   return answer.works ? "" : fmt::format("is built without kprobes ({})", answer.refusal);

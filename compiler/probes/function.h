@@ -13,8 +13,6 @@ namespace memtrace::probes {
 
 // "kprobe" and "kretprobe" against "fentry" and "fexit".
 bool IsTyped(Provider provider);
-// Where functions return, of the kernel or of a program.
-bool IsExit(Provider provider);
 
 // Why no program can hang on functions by a kprobe or by a trampoline, in words; empty: it can.
 std::string WhyNoKprobes(kernel::Kernel& kernel);

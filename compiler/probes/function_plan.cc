@@ -169,8 +169,8 @@ std::string FunctionPlanner::WhyNotMulti(const Target& target) {
   if (target.offset != 0) return "it begins where the function does";
   if (usage_.classic_only) return "asked for classic kprobes";
   if (std::string reason = WhyNotPerf(target); !reason.empty()) return reason;
-  if (!multi_) multi_ = kernel_.trials().KprobeMulti();
-  if (!multi_->works) return fmt::format("this kernel has none ({})", multi_->refusal);
+  const kernel::Answer& multi = kernel_.trials().KprobeMulti();
+  if (!multi.works) return fmt::format("this kernel has none ({})", multi.refusal);
   for (const TargetSymbol& symbol : target.symbols) {
     if (!target.is_from_wildcard && !kernel_.functions().IsTraceable(symbol.name)) {
       return "ftrace can't trace the function";
@@ -250,32 +250,15 @@ void FunctionPlanner::DescribeArguments(const Target& target, Group& group) {
   }
 }
 
-// Functions share a program when what the clause uses lies in the same places and has the same
-// types.
-std::string FunctionPlanner::ArgumentsKey(const Group& group) const {
-  std::string key;
-  auto add = [&](const Field& field) {
-    key += fmt::format(" {}:{}:{}:{}", field.name, field.type.Name(), field.index, field.offset);
-  };
-  for (size_t i = 0; i < group.fields.size(); ++i) {
-    bool is_numbered = usage_.numbered.contains(static_cast<uint32_t>(i));
-    if (is_numbered) key += fmt::format(" {}=", i);
-    if (is_numbered || usage_.fields.contains(group.fields[i].name)) add(group.fields[i]);
-  }
-  for (uint32_t number : usage_.numbered) {
-    if (number >= group.fields.size()) key += fmt::format(" no{}", number);
-  }
-  if (usage_.retval && group.result) add(*group.result);
-  if (usage_.retval && !group.result) key += " void";
-  if (usage_.args && !group.unknown_arguments.empty()) key += " unknown";
-  return key;
-}
-
 void FunctionPlanner::AddKprobe(Way way, const Target& target, std::vector<plan::Refused> refused) {
   bool is_exit = IsExit(target.provider), is_multi = way == Way::kMulti;
   Group described{.type = is_multi ? plan::ProgramType::kKprobeMulti : plan::ProgramType::kKprobe};
   DescribeArguments(target, described);
-  std::string key = fmt::format("{} {}{}", is_multi, is_exit, ArgumentsKey(described));
+  auto text_of = [](const Field& field) {
+    return fmt::format("{}:{}:{}:{}", field.name, field.type.Name(), field.index, field.offset);
+  };
+  std::string key =
+      fmt::format("{} {}{}", is_multi, is_exit, ArgumentsKey(usage_, described, text_of));
   auto [found, is_new] = by_key_.emplace(std::move(key), groups_.size());
   if (is_new) groups_.push_back(std::move(described));
   Group& group = groups_[found->second];

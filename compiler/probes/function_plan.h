@@ -45,7 +45,6 @@ class FunctionPlanner {
   void AddTyped(const Target& target, std::vector<plan::Refused> refused);
   void AddKprobe(Way way, const Target& target, std::vector<plan::Refused> refused);
   void DescribeArguments(const Target& target, Group& group);
-  std::string ArgumentsKey(const Group& group) const;
   void ReportNoWay(const Target& target, const std::vector<plan::Refused>& refused);
 
   const Usage& usage_;
@@ -56,8 +55,7 @@ class FunctionPlanner {
   std::map<std::string, size_t> by_key_;
   std::map<std::string, Signature> signatures_;
   std::map<bool, std::string> typed_refusal_;  // by is_exit: what holds for every function
-  std::optional<kernel::Answer> multi_;
-  std::optional<diag::Span> reported_;  // the spec for which nothing served, told once
+  std::optional<diag::Span> reported_;         // the spec for which nothing served, told once
 };
 
 }  // namespace memtrace::probes

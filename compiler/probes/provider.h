@@ -41,6 +41,9 @@ enum class Provider : uint8_t {
   kUnsupported,  // of the language, but not of this version
 };
 
+// Where functions return, of the kernel or of a program.
+bool IsExit(Provider provider);
+
 // A place in the code of the kernel or of a program.
 struct TargetSymbol {
   std::string name;      // with the suffix that the compiler gave it

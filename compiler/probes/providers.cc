@@ -283,6 +283,17 @@ bool GlobMatches(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+std::string SomeOf(std::span<const std::string> names, size_t shown) {
+  std::string list = fmt::format("{}", fmt::join(names.first(std::min(names.size(), shown)), ", "));
+  if (names.size() > shown) list += fmt::format(" and {} more", names.size() - shown);
+  return list;
+}
+
+bool IsExit(Provider provider) {
+  return provider == Provider::kKretprobe || provider == Provider::kFexit ||
+         provider == Provider::kUretprobe;
+}
+
 std::vector<Target> Expand(const syntax::ProbeSpec& spec, kernel::Kernel& kernel,
                            user::Programs& programs, diag::Diagnostics& diagnostics,
                            const ExpandOptions& options) {

@@ -1,6 +1,4 @@
-// begin, end, interval, profile and software: probes that need nothing looked up in the kernel.
-#include <linux/perf_event.h>
-
+// begin, end, interval and profile: probes that need nothing looked up in the kernel.
 #include <charconv>
 #include <optional>
 
@@ -34,13 +32,6 @@ const TimeUnit* FindTimeUnit(std::string_view name) {
     if (unit.name == name) return &unit;
   }
   return nullptr;
-}
-
-std::optional<uint64_t> ParseCount(std::string_view text) {
-  uint64_t count = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count == 0) return std::nullopt;
-  return count;
 }
 
 struct Timing {
@@ -92,57 +83,13 @@ bool AddTimed(ExpandContext& context, const syntax::ProbeSpec& spec, const Provi
   return true;
 }
 
-struct SoftwareEvent {
-  std::string_view name;
-  std::string_view alias;
-  uint64_t config;
-  uint64_t period;
-};
-constexpr uint64_t kClockPeriod = 1'000'000;  // ns: a thousand samples a second
-constexpr SoftwareEvent kSoftwareEvents[] = {
-    {"cpu-clock", "cpu", PERF_COUNT_SW_CPU_CLOCK, kClockPeriod},
-    {"task-clock", "", PERF_COUNT_SW_TASK_CLOCK, kClockPeriod},
-    {"page-faults", "faults", PERF_COUNT_SW_PAGE_FAULTS, 1},
-    {"minor-faults", "", PERF_COUNT_SW_PAGE_FAULTS_MIN, 1},
-    {"major-faults", "", PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1},
-    {"context-switches", "cs", PERF_COUNT_SW_CONTEXT_SWITCHES, 1},
-    {"cpu-migrations", "migrations", PERF_COUNT_SW_CPU_MIGRATIONS, 1},
-    {"alignment-faults", "", PERF_COUNT_SW_ALIGNMENT_FAULTS, 1},
-    {"emulation-faults", "", PERF_COUNT_SW_EMULATION_FAULTS, 1},
-    {"bpf-output", "", PERF_COUNT_SW_BPF_OUTPUT, 1},
-    {"dummy", "", PERF_COUNT_SW_DUMMY, 1},
-};
-
-const SoftwareEvent* FindSoftwareEvent(std::string_view name) {
-  for (const SoftwareEvent& event : kSoftwareEvents) {
-    if (event.name == name || (!event.alias.empty() && event.alias == name)) return &event;
-  }
-  return nullptr;
-}
-
-bool ReportUnknownSoftware(ExpandContext& context, const syntax::ProbePart& part) {
-  if (context.quiet) return false;
-  std::vector<std::string_view> names;
-  std::string list;
-  for (const SoftwareEvent& event : kSoftwareEvents) {
-    names.push_back(event.name);
-    if (!event.alias.empty()) names.push_back(event.alias);
-    list += (list.empty() ? "" : ", ") + std::string(event.name);
-  }
-  auto builder = context.diagnostics.Error(Code::kUnknownSoftwareEvent, part.span,
-                                           fmt::format("no software event `{}`", part.text));
-  std::string_view closest = diag::ClosestName(part.text, names);
-  if (!closest.empty()) builder.Hint(fmt::format("did you mean `{}`?", closest));
-  builder.Note("there are " + list);
-  return false;
-}
-
 }  // namespace
 
-std::vector<std::string> SoftwareEventNames() {
-  std::vector<std::string> names;
-  for (const SoftwareEvent& event : kSoftwareEvents) names.emplace_back(event.name);
-  return names;
+std::optional<uint64_t> ParseCount(std::string_view text) {
+  uint64_t count = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count == 0) return std::nullopt;
+  return count;
 }
 
 uint64_t PeriodOf(std::string_view text) {
@@ -186,32 +133,6 @@ bool ExpandProfile(ExpandContext& context, const syntax::ProbeSpec& spec,
                       fmt::format("`{}` does not say how often", FullName(row, spec)));
   }
   return AddTimed(context, spec, row, *timing, targets);
-}
-
-bool ExpandSoftware(ExpandContext& context, const syntax::ProbeSpec& spec,
-                    std::vector<Target>& targets) {
-  const ProviderRow& row = *FindProvider(spec.parts[0].text);
-  if (spec.parts.size() < 2 || spec.parts.size() > 3 || spec.parts[1].text.empty()) {
-    return ReportForm(context, spec, row,
-                      fmt::format("`{}` does not name one event", FullName(row, spec)));
-  }
-  const SoftwareEvent* event = FindSoftwareEvent(spec.parts[1].text);
-  if (event == nullptr) return ReportUnknownSoftware(context, spec.parts[1]);
-  uint64_t period = event->period;
-  if (spec.parts.size() == 3 && !spec.parts[2].text.empty()) {
-    auto count = ParseCount(spec.parts[2].text);
-    if (!count) {
-      return ReportForm(context, spec, row, fmt::format("`{}` is no period", spec.parts[2].text));
-    }
-    period = *count;
-  }
-  targets.push_back({.provider = row.provider,
-                     .span = spec.span,
-                     .name = FullName(row, spec),
-                     .event = std::string(event->name),
-                     .config = event->config,
-                     .period = period});
-  return true;
 }
 
 }  // namespace memtrace::probes

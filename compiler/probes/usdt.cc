@@ -31,20 +31,10 @@ struct Wanted {
 std::string NameOf(const UsdtNote& note) { return note.provider + ":" + note.name; }
 
 // Each probe once, by "provider:name".
-std::set<std::string> NamesOf(const std::vector<UsdtNote>& notes) {
+std::vector<std::string> NamesOf(const std::vector<UsdtNote>& notes) {
   std::set<std::string> names;
   for (const UsdtNote& note : notes) names.insert(NameOf(note));
-  return names;
-}
-
-std::string ListOf(const std::set<std::string>& names) {
-  std::string list;
-  size_t count = 0;
-  for (const std::string& name : names) {
-    if (++count <= kNamed) list += (list.empty() ? "" : ", ") + name;
-  }
-  if (count > kNamed) list += fmt::format(" and {} more", count - kNamed);
-  return list;
+  return {names.begin(), names.end()};
 }
 
 void ReportUnknown(ExpandContext& context, const Wanted& wanted, const std::string& file,
@@ -58,7 +48,7 @@ void ReportUnknown(ExpandContext& context, const Wanted& wanted, const std::stri
   }
   auto builder = context.diagnostics.Error(Code::kUnknownStaticProbe, wanted.span,
                                            fmt::format("no static probe {} in {}", text, file));
-  std::set<std::string> names = NamesOf(notes);
+  std::vector<std::string> names = NamesOf(notes);
   std::vector<std::string_view> candidates(names.begin(), names.end());
   if (!wanted.has_provider) {
     for (const UsdtNote& note : notes) candidates.push_back(note.name);
@@ -67,17 +57,17 @@ void ReportUnknown(ExpandContext& context, const Wanted& wanted, const std::stri
   if (!closest.empty()) {
     builder.Hint(fmt::format("did you mean `{}`?", closest));
   } else {
-    builder.Note("there are " + ListOf(names));
+    builder.Note("there are " + SomeOf(names, kNamed));
   }
 }
 
 bool ReportAmbiguous(ExpandContext& context, const Wanted& wanted, const std::string& file,
-                     const std::set<std::string>& names) {
+                     const std::vector<std::string>& names) {
   if (context.quiet) return false;
   context.diagnostics
       .Error(Code::kAmbiguousFunction, wanted.span,
              fmt::format("several providers of {} have a probe {}", file, wanted.name))
-      .Note("there are " + ListOf(names));
+      .Note("there are " + SomeOf(names, kNamed));
   return false;
 }
 
@@ -109,7 +99,7 @@ bool ExpandIn(ExpandContext& context, const syntax::ProbeSpec& spec, const Provi
   for (const UsdtNote& note : notes.value()) {
     if (wanted.Fits(note)) fitting.push_back(note);
   }
-  std::set<std::string> names = NamesOf(fitting);
+  std::vector<std::string> names = NamesOf(fitting);
   if (names.empty()) {
     if (!context.quiet && !may_be_elsewhere) ReportUnknown(context, wanted, file, notes.value());
     return false;

@@ -100,13 +100,11 @@ Target NewTarget(const syntax::ProbeSpec& spec, const ProviderRow& row, const Wa
 
 // Functions whose code a program may choose when it starts are called like the name they serve.
 std::string ImplementationsOf(user::Binary& binary, const std::string& name) {
-  std::string list;
-  size_t count = 0;
+  std::vector<std::string> names;
   for (const Symbol* symbol : FunctionsMatching(binary, "*" + name + "_*")) {
-    if (++count <= kNamed) list += (list.empty() ? "" : ", ") + symbol->name;
+    names.push_back(symbol->name);
   }
-  if (count > kNamed) list += fmt::format(" and {} more", count - kNamed);
-  return list;
+  return SomeOf(names, kNamed);
 }
 
 // The library that has the function which `binary` only calls.
@@ -193,16 +191,13 @@ void ReportUnknown(ExpandContext& context, const ProviderRow& row, const Wanted&
 bool ReportAmbiguous(ExpandContext& context, const ProviderRow& row, const Wanted& wanted,
                      user::Binary& binary, const std::set<std::string>& signatures) {
   if (context.quiet) return false;
-  std::string list, file = BinaryName(wanted.binary, binary);
-  size_t count = 0;
-  for (const std::string& signature : signatures) {
-    if (++count <= kNamed) list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", signature);
-  }
-  if (count > kNamed) list += fmt::format(" and {} more", count - kNamed);
+  std::string file = BinaryName(wanted.binary, binary);
+  std::vector<std::string> quoted;
+  for (const std::string& signature : signatures) quoted.push_back("\"" + signature + "\"");
   context.diagnostics
       .Error(Code::kAmbiguousFunction, wanted.span,
              fmt::format("{} has several functions {}", file, wanted.function))
-      .Note("there are " + list)
+      .Note("there are " + SomeOf(quoted, kNamed))
       .Note(fmt::format("{}:{}:\"{}(*\" takes them all", row.name, file, wanted.function));
   return false;
 }

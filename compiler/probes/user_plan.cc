@@ -74,8 +74,8 @@ std::optional<UserPlanner::Way> UserPlanner::FindWay(const Target& target) {
   }
   std::string reason = "asked for classic uprobes";
   if (!usage_.classic_only) {
-    if (!multi_) multi_ = kernel_.trials().UprobeMulti();
-    reason = multi_->works ? "" : fmt::format("this kernel has none ({})", multi_->refusal);
+    const kernel::Answer& multi = kernel_.trials().UprobeMulti();
+    reason = multi.works ? "" : fmt::format("this kernel has none ({})", multi.refusal);
   }
   Way way{.is_multi = reason.empty(), .refused = {}};
   std::string_view name = IsExit(target.provider) ? "uretprobe.multi" : "uprobe.multi";
@@ -143,30 +143,14 @@ void UserPlanner::DescribeFunction(const Target& target, Group& group) {
   }
 }
 
-// Functions share a program when what the clause uses lies in the same places and has the same
-// types. Structs of two files differ even when they have one name.
-std::string UserPlanner::ArgumentsKey(const Group& group) const {
-  std::string key;
-  auto add = [&](const Field& field) {
-    const Operand& operand = field.operand;
-    key += fmt::format(" {}:{}:{}:{}:{}:{}:{}", field.name, fmt::ptr(&*field.type),
-                       static_cast<int>(field.from), field.index, field.offset, field.is_constant,
-                       field.unreadable);
-    key += fmt::format(":{}:{}:{}:{}:{}", operand.base, operand.shift, operand.index, operand.scale,
-                       operand.constant);
-  };
-  for (size_t i = 0; i < group.fields.size(); ++i) {
-    bool is_numbered = usage_.numbered.contains(static_cast<uint32_t>(i));
-    if (is_numbered) key += fmt::format(" {}=", i);
-    if (is_numbered || usage_.fields.contains(group.fields[i].name)) add(group.fields[i]);
-  }
-  for (uint32_t number : usage_.numbered) {
-    if (number >= group.fields.size()) key += fmt::format(" no{}", number);
-  }
-  if (usage_.retval && group.result) add(*group.result);
-  if (usage_.retval && !group.result) key += " void";
-  if (usage_.args && !group.unknown_arguments.empty()) key += " unknown";
-  return key;
+// Where a field lies and of what type it is. Structs of two files differ even when they have one
+// name.
+static std::string TextOf(const Field& field) {
+  const Operand& operand = field.operand;
+  return fmt::format("{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}", field.name, fmt::ptr(&*field.type),
+                     static_cast<int>(field.from), field.index, field.offset, field.is_constant,
+                     field.unreadable, operand.base, operand.shift, operand.index, operand.scale,
+                     operand.constant);
 }
 
 // The attachment that takes the target's places: with uprobe.multi one for each file.
@@ -205,7 +189,7 @@ void UserPlanner::Add(const Target& target, const TargetSymbol& symbol, const Wa
   described.type = way.is_multi ? plan::ProgramType::kUprobeMulti : plan::ProgramType::kKprobe;
   described.is_user = true;
   std::string key = fmt::format("{} {} {}{}", way.is_multi, target.function.empty(),
-                                IsExit(target.provider), ArgumentsKey(described));
+                                IsExit(target.provider), ArgumentsKey(usage_, described, TextOf));
   auto [found, is_new] = by_key_.emplace(std::move(key), groups_.size());
   if (is_new) groups_.push_back(std::move(described));
   Group& group = groups_[found->second];

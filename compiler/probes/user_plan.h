@@ -35,7 +35,6 @@ class UserPlanner {
   std::optional<Way> FindWay(const Target& target);
   void DescribeFunction(const Target& target, Group& group);
   void DescribePrototype(const user::Prototype& prototype, bool is_exit, Group& group);
-  std::string ArgumentsKey(const Group& group) const;
   plan::Probe& ProbeFor(Group& group, const Target& target, const Way& way);
   void Add(const Target& target, const TargetSymbol& symbol, const Way& way, Group described);
 
@@ -44,7 +43,6 @@ class UserPlanner {
   diag::Diagnostics& diagnostics_;
   std::vector<Group>& groups_;
   std::map<std::string, size_t> by_key_;
-  std::optional<kernel::Answer> multi_;
   std::optional<diag::Span> reported_;  // the spec for which nothing served, told once
 };
 

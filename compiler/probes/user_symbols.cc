@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include <unistd.h>
-
-#include "compiler/base/file.h"
 #include "compiler/kernel/functions.h"
 #include "compiler/probes/expand.h"
 
@@ -114,11 +111,8 @@ std::vector<const Symbol*> FunctionsMatching(user::Binary& binary, const std::st
 
 bool IsMisread([[maybe_unused]] const user::Binary& binary, [[maybe_unused]] uint64_t place) {
 #if defined(__x86_64__)
-  auto file = OpenForRead(binary.path());
-  unsigned char bytes[5] = {};
-  bool is_read = file.ok() && ::pread(file.value().get(), bytes, sizeof bytes,
-                                      static_cast<off_t>(place)) == sizeof bytes;
-  if (!is_read) return false;
+  unsigned char bytes[5];
+  if (!binary.Read(place, bytes)) return false;
   unsigned char opcode = 0;
   switch (bytes[0]) {
     case 0xc5:  // VEX of two bytes, of three bytes, EVEX

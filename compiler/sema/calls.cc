@@ -33,8 +33,6 @@ constexpr OtherFunction kOtherFunctions[] = {
     {"ntop", ""},
     {"pton", ""},
     {"macaddr", ""},
-    {"cgroupid", ""},
-    {"cgroup_path", ""},
     {"signal", ""},
     {"strerror", ""},
     {"signal_name", ""},

@@ -76,8 +76,7 @@ class Checker {
   // A node that fits everywhere, for a mistake that was reported.
   Expr* ErrorExpr(Span span);
 
-  // ---- Expressions (expressions.cc, operators.cc, members.cc,
-  //      names.cc, has.cc) -----------------------
+  // ---- Expressions (expressions.cc, operators.cc, members.cc, names.cc, has.cc) ---------------
 
   // The value of an expression: never an aggregation and never nothing.
   Expr* CheckValue(const syntax::Expr& expr);
@@ -242,6 +241,7 @@ class Checker {
   // has.cc
   std::optional<bool> Decide(const syntax::Expr& expr);
   std::optional<bool> HasField(const syntax::Member& field);
+  bool HasProbe(const syntax::ProbeSpec& written);
 
   // calls.cc
   Expr* CheckCall(const syntax::Call& call);
@@ -296,6 +296,7 @@ class Checker {
   std::map<std::pair<size_t, const void*>, Inferred>
       inferred_;  // by walk-stable program number and node
   SwapPlan swaps_;
+  std::map<const syntax::ProbeSpec*, bool> has_probe_;
 
   // One walk.
   bool is_quiet_ = true;

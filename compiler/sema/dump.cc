@@ -64,10 +64,7 @@ class Dumper {
   }
 
   void DumpProgram(const Program& program) {
-    static constexpr std::string_view kTypes[] = {"raw_tracepoint", "tracepoint", "perf_event",
-                                                  "tracing",        "kprobe",     "kprobe_multi",
-                                                  "uprobe_multi"};
-    Line("program {} ({})", program.symbol, kTypes[static_cast<size_t>(program.type)]);
+    Line("program {} ({})", program.symbol, plan::WordFor(program.type));
     current_ = &program;
     ++depth_;
     for (const ProbeUse& use : program.probes) DumpProbe(use);
@@ -84,14 +81,7 @@ class Dumper {
   }
 
   void DumpProbe(const ProbeUse& use) {
-    static constexpr std::string_view kKinds[] = {
-        "begin",     "end",          "interval",        "raw_tracepoint",  "tracepoint",
-        "software",  "profile",      "tracing",         "iterator",        "signal",
-        "kprobe",    "kretprobe",    "kprobe_multi",    "kretprobe_multi", "uprobe",
-        "uretprobe", "uprobe_multi", "uretprobe_multi", "hardware",        "watchpoint"};
-    static_assert(std::size(kKinds) == static_cast<size_t>(plan::AttachKind::kWatchpoint) + 1);
-    std::string text =
-        fmt::format("{} by {}", use.probe.name, kKinds[static_cast<size_t>(use.probe.kind)]);
+    std::string text = fmt::format("{} by {}", use.probe.name, plan::WordFor(use.probe.kind));
     if (use.probe.kind == plan::AttachKind::kRawTracepoint) text += " " + use.probe.event;
     if (use.probe.kind == plan::AttachKind::kTracing) text += " " + use.probe.event;
     for (const plan::Function& function : use.probe.functions) text += " " + function.symbol;

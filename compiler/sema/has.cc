@@ -34,15 +34,23 @@ std::optional<bool> Checker::HasField(const syntax::Member& field) {
   return !found->type.IsError();
 }
 
+// Looked for once: conditions are decided in each walk over each program.
+bool Checker::HasProbe(const syntax::ProbeSpec& written) {
+  auto [known, is_new] = has_probe_.try_emplace(&written);
+  if (is_new) {
+    syntax::ProbeSpec probe = written;
+    probe.optional = true;
+    known->second = !probes::Expand(probe, kernel_, programs_, diagnostics_).empty();
+  }
+  return known->second;
+}
+
 // The value of a condition that depends on nothing but has(); nothing for any other.
 std::optional<bool> Checker::Decide(const syntax::Expr& expr) {
   switch (expr.kind) {
     case syntax::ExprKind::kHas: {
       const auto& has = As<syntax::Has>(expr);
-      if (has.probe == nullptr) return HasField(*has.field);
-      syntax::ProbeSpec probe = *has.probe;
-      probe.optional = true;
-      return !probes::Expand(probe, kernel_, programs_, diagnostics_).empty();
+      return has.probe != nullptr ? HasProbe(*has.probe) : HasField(*has.field);
     }
     case syntax::ExprKind::kUnary: {
       const auto& unary = As<syntax::Unary>(expr);

@@ -115,11 +115,7 @@ Expr* Checker::CheckNumberedArgument(Span span, uint32_t number) {
 Expr* Checker::CheckResult(Span span) {
   if (unknown_probes_) return ErrorExpr(span);
   if (group_->result) return FieldOf(span, *group_->result);
-  bool is_exit =
-      !group_->targets.empty() && (group_->targets[0].provider == probes::Provider::kKretprobe ||
-                                   group_->targets[0].provider == probes::Provider::kFexit ||
-                                   group_->targets[0].provider == probes::Provider::kUretprobe);
-  if (is_exit) {
+  if (!group_->targets.empty() && probes::IsExit(group_->targets[0].provider)) {
     Error(Code::kNoArguments, span, fmt::format("{} returns nothing", group_->targets[0].function));
     return ErrorExpr(span);
   }

@@ -1,6 +1,7 @@
 #include "compiler/user/binary.h"
 
 #include <algorithm>
+#include <cstring>
 #include <tuple>
 
 #include <fcntl.h>
@@ -254,6 +255,14 @@ std::optional<uint64_t> Binary::DataOffset(uint64_t address) const {
   const Impl::Segment* segment = impl_->SegmentOf(address);
   if (segment == nullptr || !segment->is_writable) return std::nullopt;
   return address - segment->address + segment->offset;
+}
+
+bool Binary::Read(uint64_t offset, std::span<unsigned char> bytes) const {
+  size_t size = 0;
+  const char* content = elf_rawfile(impl_->elf, &size);
+  if (content == nullptr || offset > size || bytes.size() > size - offset) return false;
+  std::memcpy(bytes.data(), content + offset, bytes.size());
+  return true;
 }
 
 std::vector<std::string> Binary::Needed() const {

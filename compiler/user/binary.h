@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,8 @@ class Binary {
   std::optional<uint64_t> FileOffset(uint64_t address) const;
   // The same for data that is mapped writable: semaphores.
   std::optional<uint64_t> DataOffset(uint64_t address) const;
+  // Fills `bytes` from the file, from byte `offset` on; false when it ends before.
+  bool Read(uint64_t offset, std::span<unsigned char> bytes) const;
   // Names of the libraries that the loader brings along ("libc.so.6").
   std::vector<std::string> Needed() const;
   // The static probes of its note section; empty when it has none.

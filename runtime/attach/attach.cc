@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <optional>
 #include <string>
 #include <thread>
@@ -11,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "compiler/kernel/address.h"
 #include "runtime/attach/kprobe.h"
 #include "runtime/attach/rights.h"
 #include "runtime/attach/uprobe.h"
@@ -46,7 +48,19 @@ Result<UniqueFd> OpenPerf(const perf_event_attr& attributes, pid_t thread, int c
   return UniqueFd(link);
 }
 
+// The kind of perf events that come from `device` (bus/event_source/devices/DEVICE/type).
+Result<uint32_t> PerfTypeOf(const std::string& device) {
+  MT_ASSIGN_OR_RETURN(std::string text,
+                      ReadFile("/sys/bus/event_source/devices/" + device + "/type"));
+  uint32_t type = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), type).ec != std::errc()) {
+    return Error(ErrorKind::kInvalid, "the type of " + device + "s is no number: " + text);
+  }
+  return type;
+}
+
 perf_event_attr AttributesOf(const plan::Probe& probe) {
+  if (probe.kind == plan::AttachKind::kWatchpoint) return WatchpointAttributes(probe);
   perf_event_attr attributes = {};
   attributes.size = sizeof attributes;
   attributes.type = PERF_TYPE_SOFTWARE;
@@ -175,7 +189,8 @@ class Attacher {
         // One event serves all CPUs: a program hangs on the tracepoint itself.
         return AttachOnCpus(probe, 1);
       case plan::AttachKind::kWatchpoint:
-        if (!IsOfKernel(probe)) return AttachWatchpoint(probe);
+        // The kernel's memory every CPU sees.
+        if (!kernel::IsKernelAddress(probe.config)) return AttachWatchpoint(probe);
         [[fallthrough]];
       case plan::AttachKind::kHardware:
       case plan::AttachKind::kSoftware:
@@ -201,9 +216,7 @@ class Attacher {
   Result<Done> AttachOnCpus(const plan::Probe& probe, size_t limit) {
     if (!Step()) return GivenUp();
     int program_fd = loaded_.program_fd(probe.program);
-    perf_event_attr attributes = probe.kind == plan::AttachKind::kWatchpoint
-                                     ? WatchpointAttributes(probe)
-                                     : AttributesOf(probe);
+    perf_event_attr attributes = AttributesOf(probe);
     size_t opened = 0;
     for (uint32_t cpu : place_.online_cpus) {
       if (opened == limit) break;
@@ -220,7 +233,7 @@ class Attacher {
   // starts while we go through the list may be missed.
   Result<Done> AttachWatchpoint(const plan::Probe& probe) {
     if (!Step()) return GivenUp();
-    perf_event_attr attributes = WatchpointAttributes(probe);
+    perf_event_attr attributes = AttributesOf(probe);
     attributes.inherit = 1;
     attributes.inherit_thread = place_.process != 0;  // not by what it forks
     MT_ASSIGN_OR_RETURN(std::vector<pid_t> threads,
@@ -236,7 +249,7 @@ class Attacher {
 
   Result<Done> AttachKprobes(const plan::Probe& probe) {
     if (!kprobe_type_) {
-      MT_ASSIGN_OR_RETURN(kprobe_type_, KprobePerfType());
+      MT_ASSIGN_OR_RETURN(kprobe_type_, PerfTypeOf("kprobe"));
     }
     for (const plan::Function& function : probe.functions) {
       if (!Step()) return GivenUp();
@@ -249,7 +262,7 @@ class Attacher {
 
   Result<Done> AttachUprobes(const plan::Probe& probe) {
     if (!uprobe_type_) {
-      MT_ASSIGN_OR_RETURN(uprobe_type_, UprobePerfType());
+      MT_ASSIGN_OR_RETURN(uprobe_type_, PerfTypeOf("uprobe"));
     }
     for (const plan::Function& function : probe.functions) {
       if (!Step()) return GivenUp();

@@ -1,7 +1,6 @@
 #include "runtime/attach/kprobe.h"
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <string>
 
@@ -33,15 +32,6 @@ Error Refused(std::string_view step, int error_number) {
 }
 
 }  // namespace
-
-Result<uint32_t> KprobePerfType() {
-  MT_ASSIGN_OR_RETURN(std::string text, ReadFile("/sys/bus/event_source/devices/kprobe/type"));
-  uint32_t type = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), type).ec != std::errc()) {
-    return Error(ErrorKind::kInvalid, "the type of kprobes is no number: " + text);
-  }
-  return type;
-}
 
 Result<UniqueFd> OpenKprobe(const plan::Probe& probe, const plan::Function& function,
                             uint32_t perf_type, uint32_t cpu, int program_fd) {

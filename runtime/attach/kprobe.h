@@ -11,9 +11,6 @@
 
 namespace memtrace::attach {
 
-// The kind of perf events that are kprobes (bus/event_source/devices/kprobe/type), read once.
-Result<uint32_t> KprobePerfType();
-
 // One function of a kKprobe or kKretprobe probe.
 Result<UniqueFd> OpenKprobe(const plan::Probe& probe, const plan::Function& function,
                             uint32_t perf_type, uint32_t cpu, int program_fd);

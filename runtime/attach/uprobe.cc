@@ -1,7 +1,6 @@
 #include "runtime/attach/uprobe.h"
 
 #include <cerrno>
-#include <charconv>
 
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
@@ -37,15 +36,6 @@ Error Refused(std::string_view step, const std::string& path, int error_number) 
 }
 
 }  // namespace
-
-Result<uint32_t> UprobePerfType() {
-  MT_ASSIGN_OR_RETURN(std::string text, ReadFile("/sys/bus/event_source/devices/uprobe/type"));
-  uint32_t type = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), type).ec != std::errc()) {
-    return Error(ErrorKind::kInvalid, "the type of uprobes is no number: " + text);
-  }
-  return type;
-}
 
 Result<UniqueFd> OpenUprobe(const plan::Probe& probe, const plan::Function& function,
                             uint32_t perf_type, pid_t process, uint32_t cpu, int program_fd) {

@@ -14,9 +14,6 @@
 
 namespace memtrace::attach {
 
-// The kind of perf events that are uprobes (bus/event_source/devices/uprobe/type), read once.
-Result<uint32_t> UprobePerfType();
-
 // One place of a kUprobe or kUretprobe probe. `process`: only there; 0: wherever the file is
 // mapped.
 Result<UniqueFd> OpenUprobe(const plan::Probe& probe, const plan::Function& function,

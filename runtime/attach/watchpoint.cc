@@ -30,8 +30,6 @@ pid_t ParentOf(pid_t process) {
 
 }  // namespace
 
-bool IsOfKernel(const plan::Probe& probe) { return probe.config >> 63 != 0; }
-
 perf_event_attr WatchpointAttributes(const plan::Probe& probe) {
   perf_event_attr attributes = {};
   attributes.size = sizeof attributes;

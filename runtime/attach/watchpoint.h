@@ -11,9 +11,6 @@
 
 namespace memtrace::attach {
 
-// Whether the watched memory is the kernel's, which every CPU sees, and not a process's.
-bool IsOfKernel(const plan::Probe& probe);
-
 perf_event_attr WatchpointAttributes(const plan::Probe& probe);
 
 // What an error of perf_event_open means for a watchpoint.

@@ -62,13 +62,6 @@ bool Fits(const std::string& pattern, std::string_view text) {
   return ::fnmatch(pattern.c_str(), std::string(text).c_str(), FNM_CASEFOLD) == 0;
 }
 
-// "struct file *file", "uint64 count".
-std::string Declared(types::Type type, std::string_view name) {
-  std::string text = type.Name();
-  if (!text.ends_with('*')) text += ' ';
-  return fmt::format("    {}{}\n", text, name);
-}
-
 std::string Parameters(const kernel::FunctionPrototype& prototype) {
   std::string text;
   for (const kernel::FunctionParameter& parameter : prototype.parameters) {
@@ -122,11 +115,25 @@ Result<Done> AddIterators(kernel::Kernel& kernel, const Pattern& pattern, bool w
   return Done{};
 }
 
-void AddSoftwareEvents(const Pattern& pattern, std::string& list) {
+Result<Done> AddSoftwareEvents(kernel::Kernel&, const Pattern& pattern, bool, std::string& list) {
   for (const std::string& name : probes::SoftwareEventNames()) {
     if (Fits(pattern.event, name)) list += fmt::format("software:{}\n", name);
   }
+  return Done{};
 }
+
+// What the kernel lists by kind. `add` appends to its list those that fit, with their arguments or
+// without.
+struct EventKind {
+  std::string_view provider;
+  std::string_view plural;
+  bool has_category;
+  Result<Done> (*add)(kernel::Kernel&, const Pattern&, bool, std::string&);
+};
+constexpr EventKind kEventKinds[] = {{"tracepoint", "tracepoints", true, AddTracepoints},
+                                     {"rawtracepoint", "raw tracepoints", false, AddRawTracepoints},
+                                     {"software", "software events", false, AddSoftwareEvents},
+                                     {"iter", "iterators", false, AddIterators}};
 
 // Kinds of probes on functions, and which part of a prototype each has.
 struct FunctionKind {
@@ -160,10 +167,10 @@ std::string HowAttached(kernel::Kernel& kernel, const std::string& probe) {
   diag::SourceMap sources;
   diag::Span text = sources.Add("-l", probe + " { @ = count(); }");
   diag::Diagnostics diagnostics;
-  std::optional<Compiled> compiled = Compile(sources, text, kernel, {}, diagnostics);
+  std::optional<plan::Plan> plan = MakePlan(sources, text, kernel, {}, diagnostics);
   std::string lines;
-  if (compiled) {
-    lines = session::Attachments(compiled->plan);
+  if (plan) {
+    lines = session::Attachments(*plan);
   } else {
     for (const diag::Diagnostic& diagnostic : diagnostics.all()) {
       lines += diagnostic.message + "\n";
@@ -212,6 +219,12 @@ void AddFunctions(kernel::Kernel& kernel, const Pattern& pattern, bool with_argu
 
 }  // namespace
 
+std::string Declared(types::Type type, std::string_view name) {
+  std::string text = type.Name();
+  if (!text.ends_with('*')) text += ' ';
+  return fmt::format("    {}{}\n", text, name);
+}
+
 Result<Listing> ListProbes(kernel::Kernel& kernel, user::Programs& programs,
                            const std::string& text, bool with_arguments) {
   if (NamesProgram(text)) {
@@ -220,32 +233,20 @@ Result<Listing> ListProbes(kernel::Kernel& kernel, user::Programs& programs,
   }
   Pattern pattern = ReadPattern(text);
   Listing listing;
-  std::string& list = listing.text;
-  // Who asks for everything sees what there is, and hears of the rest.
-  auto leave_out = [&](std::string_view kind, const Error& error) {
-    listing.left_out += fmt::format("{} are left out: {}\n", kind, error.message());
-  };
-  if (Fits(pattern.provider, "tracepoint")) {
-    Result<Done> added = AddTracepoints(kernel, pattern, with_arguments, list);
-    if (!added.ok() && pattern.provider == "tracepoint") return added.error();
-    if (!added.ok()) leave_out("tracepoints", added.error());
-  }
-  if (Fits(pattern.provider, "rawtracepoint") && !pattern.has_category) {
-    Result<Done> added = AddRawTracepoints(kernel, pattern, with_arguments, list);
-    if (!added.ok() && pattern.provider == "rawtracepoint") return added.error();
-    if (!added.ok()) leave_out("raw tracepoints", added.error());
-  }
-  if (Fits(pattern.provider, "software") && !pattern.has_category) AddSoftwareEvents(pattern, list);
-  if (Fits(pattern.provider, "iter") && !pattern.has_category) {
-    Result<Done> added = AddIterators(kernel, pattern, with_arguments, list);
-    if (!added.ok() && pattern.provider == "iter") return added.error();
-    if (!added.ok()) leave_out("iterators", added.error());
+  for (const EventKind& kind : kEventKinds) {
+    if (!Fits(pattern.provider, kind.provider)) continue;
+    if (pattern.has_category && !kind.has_category) continue;
+    Result<Done> added = kind.add(kernel, pattern, with_arguments, listing.text);
+    if (added.ok()) continue;
+    if (pattern.provider == kind.provider) return added.error();
+    // Who asks for everything sees what there is, and hears of the rest.
+    listing.left_out += fmt::format("{} are left out: {}\n", kind.plural, added.error().message());
   }
   for (const FunctionKind& kind : kFunctionKinds) {
     // Unnamed, each function is shown once.
     bool is_wanted = pattern.provider == "*" ? kind.name == "kprobe" && !pattern.has_category
                                              : Fits(pattern.provider, kind.name);
-    if (is_wanted) AddFunctions(kernel, pattern, with_arguments, kind, list);
+    if (is_wanted) AddFunctions(kernel, pattern, with_arguments, kind, listing.text);
   }
   return listing;
 }

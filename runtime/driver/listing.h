@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "compiler/base/result.h"
 #include "compiler/kernel/kernel.h"
@@ -19,5 +20,8 @@ struct Listing {
 // means that nothing matches.
 Result<Listing> ListProbes(kernel::Kernel& kernel, user::Programs& programs,
                            const std::string& pattern, bool with_arguments);
+
+// A line of -lv: "    struct file *file", "    uint64 count".
+std::string Declared(types::Type type, std::string_view name);
 
 }  // namespace memtrace::driver

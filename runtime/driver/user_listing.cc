@@ -7,6 +7,7 @@
 
 #include "compiler/probes/attach_plan.h"
 #include "compiler/syntax/probe_text.h"
+#include "runtime/driver/listing.h"
 
 namespace memtrace::driver {
 namespace {
@@ -18,21 +19,16 @@ const probes::ProviderRow* RowOf(std::string_view pattern) {
   return probes::FindProvider(pattern.substr(0, pattern.find(':')));
 }
 
-std::string Declared(const Field& field) {
-  std::string text = field.type.Name();
-  if (!text.ends_with('*')) text += ' ';
-  return fmt::format("    {}{}\n", text, field.name);
-}
-
 std::string Arguments(const probes::Target& target, kernel::Kernel& kernel) {
   diag::Diagnostics ignored;
-  std::vector<probes::Group> groups =
-      probes::PlanAttach({target}, {.args = true, .retval = true}, kernel, ignored);
+  probes::Usage all;
+  all.args = all.retval = true;
+  std::vector<probes::Group> groups = probes::PlanAttach({target}, all, kernel, ignored);
   if (groups.empty()) return "";
   const probes::Group& group = groups.front();
   std::string text;
-  for (const Field& field : group.fields) text += Declared(field);
-  if (group.result) text += Declared(*group.result);
+  for (const Field& field : group.fields) text += Declared(field.type, field.name);
+  if (group.result) text += Declared(group.result->type, group.result->name);
   if (!group.unknown_arguments.empty() && !group.result) {
     text += fmt::format("    arguments not known: {}\n", group.unknown_arguments);
   }

@@ -20,13 +20,9 @@ std::string Plan(const std::string& program, const std::vector<std::string>& mor
   return RunTracer({.program = program, .command = "", .options = options}).out;
 }
 
-class Functions : public TracerTest {
+class Functions : public PerfDeviceTest {
  protected:
-  void SetUp() override {
-    TracerTest::SetUp();
-    if (IsSkipped()) return;
-    if (!HasKprobes()) GTEST_SKIP() << "this kernel has no kprobes";
-  }
+  Functions() : PerfDeviceTest("kprobe", "this kernel has no kprobes") {}
 };
 
 class NoFunctions : public TracerTest {};

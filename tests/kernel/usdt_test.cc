@@ -13,15 +13,9 @@
 namespace memtrace::test {
 namespace {
 
-class StaticProbes : public TracerTest {
+class StaticProbes : public PerfDeviceTest {
  protected:
-  void SetUp() override {
-    TracerTest::SetUp();
-    if (IsSkipped()) return;
-    if (access("/sys/bus/event_source/devices/uprobe/type", R_OK) != 0) {
-      GTEST_SKIP() << "this kernel has no uprobes";
-    }
-  }
+  StaticProbes() : PerfDeviceTest("uprobe", "this kernel has no uprobes") {}
 };
 
 constexpr uint64_t kRounds = 1009;

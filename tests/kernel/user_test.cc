@@ -14,15 +14,9 @@
 namespace memtrace::test {
 namespace {
 
-class Programs : public TracerTest {
+class Programs : public PerfDeviceTest {
  protected:
-  void SetUp() override {
-    TracerTest::SetUp();
-    if (IsSkipped()) return;
-    if (access("/sys/bus/event_source/devices/uprobe/type", R_OK) != 0) {
-      GTEST_SKIP() << "this kernel has no uprobes";
-    }
-  }
+  Programs() : PerfDeviceTest("uprobe", "this kernel has no uprobes") {}
 };
 
 constexpr uint64_t kCalls = 1009;  // of each thread

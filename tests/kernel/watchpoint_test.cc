@@ -13,15 +13,9 @@
 namespace memtrace::test {
 namespace {
 
-class Watchpoints : public TracerTest {
+class Watchpoints : public PerfDeviceTest {
  protected:
-  void SetUp() override {
-    TracerTest::SetUp();
-    if (IsSkipped()) return;
-    if (access("/sys/bus/event_source/devices/breakpoint/type", R_OK) != 0) {
-      GTEST_SKIP() << "this kernel has no hardware breakpoints";
-    }
-  }
+  Watchpoints() : PerfDeviceTest("breakpoint", "this kernel has no hardware breakpoints") {}
 };
 
 constexpr uint64_t kStores = 1009;  // to each of two words; the first is read as often

@@ -298,7 +298,9 @@ uint64_t Tracer::VoluntarySwitches() const {
 
 Trace RunTracer(const TraceOptions& options) { return Tracer::Start(options).Finish(); }
 
-bool HasKprobes() { return access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0; }
+bool HasPerfDevice(const std::string& name) {
+  return access(("/sys/bus/event_source/devices/" + name + "/type").c_str(), F_OK) == 0;
+}
 
 std::string Workload(std::string_view name) {
   return MT_BUILD_DIR "/workloads/" + std::string(name);
@@ -319,6 +321,11 @@ void TracerTest::SetUp() {
   if (access(MemtracePath().c_str(), X_OK) != 0) {
     GTEST_SKIP() << "there is no " << MemtracePath() << " yet";
   }
+}
+
+void PerfDeviceTest::SetUp() {
+  TracerTest::SetUp();
+  if (!IsSkipped() && !HasPerfDevice(device_)) GTEST_SKIP() << why_not_;
 }
 
 }  // namespace memtrace::test

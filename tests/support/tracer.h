@@ -86,8 +86,9 @@ class Tracer {
 // Start and Finish.
 Trace RunTracer(const TraceOptions& options);
 
-// Whether the kernel that runs was built with kprobes.
-bool HasKprobes();
+// Whether perf has events of this kind on the kernel that runs: "kprobe", "uprobe", "breakpoint".
+bool HasPerfDevice(const std::string& name);
+inline bool HasKprobes() { return HasPerfDevice("kprobe"); }
 
 // The path of a workload.
 std::string Workload(std::string_view name);
@@ -100,6 +101,18 @@ std::vector<uint32_t> ProgramsLeft(const std::vector<uint32_t>& programs);
 class TracerTest : public ::testing::Test {
  protected:
   void SetUp() override;
+};
+
+// The same for probes that need such events: also skips, for the reason `why_not`, where there are
+// none.
+class PerfDeviceTest : public TracerTest {
+ protected:
+  PerfDeviceTest(std::string device, std::string why_not)
+      : device_(std::move(device)), why_not_(std::move(why_not)) {}
+  void SetUp() override;
+
+ private:
+  std::string device_, why_not_;
 };
 
 }  // namespace memtrace::test
